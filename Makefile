@@ -1,0 +1,51 @@
+# Each target creates what it needs and is quick the second time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+BENCH := .venv-bench
+PIP := -m pip --disable-pip-version-check
+
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo   install, score the embedded maps, print a table and where the results are"
+	@echo "make test   lint + types + layer contract + all tests"
+	@echo "make lint   the first three alone"
+	@echo "make bench  ours beside the peers, with ratios"
+	@echo "make docs   build the documentation into site/"
+	@echo "make clean  remove everything that can be made again"
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) install -q --constraint constraints.txt torch==$$(sed -n 's/^torch==//p' constraints.txt)
+	$(BIN)/python $(PIP) install -q --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/sightline demo
+
+test: lint
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+$(BENCH)/.installed: benchmarks/requirements.txt $(STAMP)
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python $(PIP) install -q --constraint constraints.txt torch==$$(sed -n 's/^torch==//p' constraints.txt)
+	$(BENCH)/bin/python $(PIP) install -q --constraint constraints.txt --requirement benchmarks/requirements.txt --editable .
+	touch $@
+
+bench: $(BENCH)/.installed
+	$(BENCH)/bin/python -m benchmarks.maps
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) $(BENCH) site demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,62 @@
+"""Write `cli.md` from the help texts of the commands: `python docs/make_cli.py`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from sightline.cli import app
+
+PAGE = Path(__file__).parent / "cli.md"
+HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli.py. -->\n\n# Command line\n"
+
+
+def render() -> str:
+    """Return the page: every command with its arguments and options."""
+    group: Any = typer.main.get_command(app)
+    parts = [HEAD, *_section(group)]
+    for name, command in group.commands.items():
+        parts += [f"## sightline {name}\n", f"    {_usage(name, command)}\n", *_section(command)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _usage(name: str, command: Any) -> str:
+    """Return the line to type, with what is required."""
+    required = [parameter for parameter in command.params if parameter.required]
+    words = [
+        parameter.name.upper() if _is_argument(parameter) else f"{parameter.opts[0]} FILE"
+        for parameter in required
+    ]
+    return " ".join(["sightline", name, *words, "[OPTIONS]"])
+
+
+def _section(command: Any) -> list[str]:
+    rows = [_row(parameter) for parameter in command.params]
+    return [
+        f"{inspect.cleandoc(command.help)}\n",
+        "| option | meaning | default |",
+        "| --- | --- | --- |",
+        *rows,
+        "",
+    ]
+
+
+def _row(parameter: Any) -> str:
+    names = [parameter.name.upper()] if _is_argument(parameter) else parameter.opts
+    default = parameter.default
+    shown = "" if default is None or default is False else f"`{default}`"
+    named = ", ".join(f"`{name}`" for name in names)
+    return f"| {named} | {parameter.help} | {'required' if parameter.required else shown} |"
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")
+    sys.stdout.write(f"{PAGE}\n")

@@ -1,0 +1,31 @@
+"""Sightline says whether a vision model looks where experts look."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
+
+__version__ = "0.1.0.dev0"
+
+_HOME = {
+    "METRICS": "sightline.metrics",
+    "Scores": "sightline.metrics",
+    "compute_all_metrics": "sightline.metrics",
+    "score_maps": "sightline.metrics",
+}
+
+__all__ = ["METRICS", "Scores", "__version__", "compute_all_metrics", "score_maps"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home when it is first used."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'sightline' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

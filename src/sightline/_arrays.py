@@ -1,0 +1,86 @@
+"""Arrays at the border: their namespace, checks that name what is wrong, division without noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import array_api_compat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# numpy array, torch tensor, or anything else that follows the array API standard.
+Array = Any
+
+__all__ = [
+    "Array",
+    "as_array",
+    "divide",
+    "is_torch",
+    "namespace",
+    "nan_where",
+    "shape_of",
+    "to_numpy",
+]
+
+
+_NAMESPACES: dict[type, Any] = {}
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array-API namespace that the arrays share."""
+    kinds = {type(array) for array in arrays}
+    known = _NAMESPACES.get(next(iter(kinds))) if len(kinds) == 1 else None
+    if known is not None:
+        return known
+    found = array_api_compat.array_namespace(*arrays)
+    if len(kinds) == 1 and found.__name__.startswith("array_api_compat."):
+        _NAMESPACES[kinds.pop()] = found  # looking it up anew each time would cost microseconds
+    return found
+
+
+def is_torch(array: Array) -> bool:
+    """Say whether the array is a torch tensor, without importing torch."""
+    return bool(array_api_compat.is_torch_array(array))
+
+
+def as_array(value: Any) -> Array:
+    """Return arrays as they are and make numpy arrays of everything else."""
+    if array_api_compat.is_array_api_obj(value):
+        return value
+    import numpy as np
+
+    return np.asarray(value)
+
+
+def to_numpy(array: Array) -> Any:
+    """Return a numpy array with the same values, without a copy where that is possible."""
+    import numpy as np
+
+    if is_torch(array):
+        return array.detach().cpu().numpy()
+    return np.asarray(array)
+
+
+def divide(numerator: Array, denominator: Array) -> Array:
+    """Divide, with NaN and no warning wherever the denominator is zero."""
+    xp = namespace(numerator, denominator)
+    zero = denominator == 0
+    safe = xp.where(zero, xp.ones_like(denominator), denominator)
+    return nan_where(zero, numerator / safe)
+
+
+def nan_where(condition: Array, value: Array) -> Array:
+    """Replace values by NaN where the condition holds."""
+    xp = namespace(condition, value)
+    result = xp.where(condition, xp.full_like(value, xp.nan), value)
+    return result if result.shape else result[()]  # numpy's arrays without axes become numbers
+
+
+def shape_of(shape: Sequence[int]) -> str:
+    """Write a shape for a message.
+
+    >>> shape_of((3, 14, 14))
+    '3×14×14'
+    """
+    return "×".join(str(size) for size in shape) or "a single number"

@@ -1,0 +1,314 @@
+"""Shapes to boolean masks of (height, width).
+
+Coordinates are normalised: (0, 0) is the top left corner of the image, (1, 1) the bottom right one,
+and a mask is laid over the whole image. Nothing here knows about files or labels; what does not fit
+raises `ValueError`, and callers say where it came from.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "Mask",
+    "box_mask",
+    "box_pixels",
+    "boxes_pixels",
+    "decode_rle",
+    "disc_mask",
+    "mask_box",
+    "polygon_box",
+    "polygon_mask",
+    "polygon_points",
+    "resize_mask",
+]
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+# An edge this close (in pixels) to a pixel's centre or border counts as lying on it, so that the
+# round trip pixels -> normalised -> pixels cannot move an edge.
+_NEAR = 1e-9
+# COCO's rasteriser walks along edges and takes memory for every step: a vertex this many image
+# sizes away is an error in the file.
+_FAR = 10.0
+# A few characters of run lengths can declare any size; this one still fits into memory.
+_LARGEST = 2**28
+
+
+def box_pixels(box: Sequence[float], height: int, width: int) -> tuple[int, int, int, int] | None:
+    """Return the pixels of a box: half-open columns and rows `(x0, y0, x1, y1)`.
+
+    The box is clipped to the image (the far edge stays where it is). A pixel is in when its centre
+    is in or lies on an edge; that rounds edges, and treats left and right, top and bottom alike. A
+    box too small to hold a centre covers the pixel under its own centre, or both neighbours when
+    its centre lies between them.
+
+    Parameters
+    ----------
+    box : sequence of 4 floats
+        Normalised corners x0, y0, x1, y1.
+    height, width : int
+        Size of the mask.
+
+    Returns
+    -------
+    tuple of 4 ints or None
+        None when the box lies wholly outside. A box that only leans on the border from outside is
+        outside; one without width or height that lies on the border is inside.
+
+    Raises
+    ------
+    ValueError
+        If a corner is not finite, or the corners are in the wrong order.
+
+    Examples
+    --------
+    >>> box_pixels((0.1, 0.0, 0.5, 0.31), 10, 10)
+    (1, 0, 5, 3)
+    >>> box_pixels((-0.2, 0.5, 0.5, 1.3), 10, 10)
+    (0, 5, 5, 10)
+    """
+    pixels, outside = boxes_pixels(np.array([box], np.float64), height, width)
+    if outside[0]:
+        return None
+    x0, y0, x1, y1 = pixels[0].tolist()
+    return x0, y0, x1, y1
+
+
+def boxes_pixels(
+    boxes: NDArray[np.float64], height: int, width: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the pixels of many boxes `(n, 4)` (see `box_pixels`), and which lie wholly outside."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    good = np.isfinite(boxes).all(axis=1) & (low <= high).all(axis=1)
+    if not good.all():
+        box = boxes[np.argmin(good)]
+        if not np.isfinite(box).all():
+            raise ValueError(f"box corners must be finite, got {_show(box.tolist())}")
+        raise ValueError(f"box corners must be x0 <= x1 and y0 <= y1, got {_show(box.tolist())}")
+    overlap = np.minimum(high, 1.0) - np.maximum(low, 0.0)
+    outside = ((overlap < 0) | ((overlap == 0) & (low < high))).any(axis=1)
+    sizes = np.array([width, height])
+    start = _snap(np.clip(low, 0.0, 1.0) * sizes)
+    stop = _snap(np.clip(high, 0.0, 1.0) * sizes)
+    first, last = np.ceil(start - 0.5), np.floor(stop + 0.5)
+    # A box without any pixel's centre covers what lies under its own.
+    centre, tiny = _snap((start + stop) / 2), first >= last
+    first = np.where(tiny, np.maximum(np.ceil(centre) - 1, 0), first)
+    last = np.where(tiny, np.minimum(np.floor(centre) + 1, sizes), last)
+    return np.concatenate([first, last], axis=1).astype(np.int64), outside
+
+
+def box_mask(box: Sequence[float], height: int, width: int) -> Mask:
+    """Return the mask of a box (see `box_pixels`); nothing is set when it lies wholly outside."""
+    mask = np.zeros((height, width), np.bool_)
+    pixels = box_pixels(box, height, width)
+    if pixels is not None:
+        x0, y0, x1, y1 = pixels
+        mask[y0:y1, x0:x1] = True
+    return mask
+
+
+def disc_mask(
+    x: float, y: float, radius: float | tuple[float, float], height: int, width: int
+) -> Mask:
+    """Return the mask of a disc around a point.
+
+    A pixel is in when its centre is. A disc too small to hold a pixel's centre covers the pixel
+    under its own centre; nothing is set when it lies wholly outside.
+
+    Parameters
+    ----------
+    x, y : float
+        Normalised centre.
+    radius : float or pair of floats
+        Radius as a share of the width and of the height. A circle on an image that is not square
+        has two: r / image width, r / image height.
+    height, width : int
+        Size of the mask.
+    """
+    rx, ry = radius if isinstance(radius, tuple) else (radius, radius)
+    if not all(map(isfinite, (x, y, rx, ry))) or rx < 0 or ry < 0:
+        raise ValueError(f"disc needs finite x, y and radius >= 0, got {_show((x, y, rx, ry))}")
+    rx, ry = max(rx, _NEAR), max(ry, _NEAR)
+    edge_x, edge_y = min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)
+    if ((edge_x - x) / rx) ** 2 + ((edge_y - y) / ry) ** 2 > 1:
+        return np.zeros((height, width), np.bool_)
+    dx = ((np.arange(width) + 0.5) / width - x) / rx
+    dy = ((np.arange(height) + 0.5) / height - y) / ry
+    mask: Mask = dx**2 + dy[:, None] ** 2 <= 1 + _NEAR
+    return mask if mask.any() else box_mask((edge_x, edge_y, edge_x, edge_y), height, width)
+
+
+def polygon_mask(polygons: Iterable[Sequence[float]], height: int, width: int) -> Mask:
+    """Return the union of polygons, drawn by COCO's rasteriser at (height, width).
+
+    Parameters
+    ----------
+    polygons : iterable of sequences of floats
+        Each x, y, x, y, … in normalised coordinates, three points or more.
+    height, width : int
+        Size of the mask. At the size of the image the result is that of `COCO.annToMask`.
+
+    Raises
+    ------
+    ValueError
+        If a polygon has fewer than three points or an odd count, or a vertex is not finite or lies
+        more than ten image sizes away.
+    """
+    from pycocotools import mask as coco
+
+    parts = [polygon_points(polygon) for polygon in polygons]
+    # COCO rounds 5x + 0.5: x = 3.5 must come back from 3.5 / W * W as 3.5, not as 3.4999999999.
+    pixels = [np.round(part * np.array((width, height)), 6).ravel().tolist() for part in parts]
+    mask = decode_rle(coco.merge(coco.frPyObjects(pixels, height, width)))
+    return mask if mask.any() else _centre_mask(polygon_box(parts), height, width)
+
+
+def polygon_points(polygon: ArrayLike) -> NDArray[np.float64]:
+    """Return a polygon x, y, x, y, … as (n, 2) points.
+
+    What would crash or mislead COCO's rasteriser raises `ValueError`: see `polygon_mask`.
+    """
+    flat = np.asarray(polygon, np.float64).ravel()
+    if flat.size < 6 or flat.size % 2:  # four numbers would be read as a box
+        raise ValueError(f"polygon needs x, y of three points or more, got {flat.size} numbers")
+    if not np.isfinite(flat).all():
+        raise ValueError("polygon has a vertex that is not finite")
+    if flat.min() < -_FAR or flat.max() > 1 + _FAR:
+        raise ValueError(f"polygon has a vertex more than {_FAR:g} image sizes outside the image")
+    return flat.reshape(-1, 2)
+
+
+def polygon_box(polygons: Iterable[ArrayLike]) -> tuple[float, float, float, float]:
+    """Return the corners of the tight box around polygons."""
+    points = np.concatenate([np.asarray(p, np.float64).reshape(-1, 2) for p in polygons])
+    (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return x0, y0, x1, y1
+
+
+def mask_box(mask: Mask) -> tuple[float, float, float, float] | None:
+    """Return the normalised corners of the tight box around a mask, None when it is empty."""
+    height, width = mask.shape
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if rows.size == 0:
+        return None
+    return (
+        float(columns[0] / width),
+        float(rows[0] / height),
+        float((columns[-1] + 1) / width),
+        float((rows[-1] + 1) / height),
+    )
+
+
+def resize_mask(mask: Mask, height: int, width: int) -> Mask:
+    """Return a mask at another size: a pixel is in when at least half of its area is covered.
+
+    The areas are exact. A mask that has any pixel keeps one: where no pixel reaches half, those
+    with the largest covered share are in.
+    """
+    if mask.shape == (height, width):
+        return mask.astype(np.bool_)
+    rows, columns = mask.shape
+    covered = _pool(_pool(mask.astype(np.int64), height).T, width).T
+    resized: Mask = 2 * covered >= rows * columns
+    if resized.any() or not mask.any():
+        return resized
+    largest: Mask = covered == covered.max()
+    return largest
+
+
+def decode_rle(rle: Mapping[str, Any]) -> Mask:
+    """Return the mask of a COCO run-length encoding, compressed or not.
+
+    Parameters
+    ----------
+    rle : mapping
+        `size` is (height, width); `counts` is a list of runs or COCO's string. Runs go down the
+        columns and start with background.
+
+    Raises
+    ------
+    ValueError
+        If the runs are not whole numbers >= 0 or do not sum to height x width.
+    """
+    try:
+        height, width = (int(side) for side in rle["size"])
+        counts = rle["counts"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError("RLE needs 'size' [height, width] and 'counts'") from error
+    if height < 1 or width < 1 or height * width > _LARGEST:
+        raise ValueError(f"RLE size must be 1 to {_LARGEST} pixels, got {height} x {width}")
+    runs = _uncompress(counts) if isinstance(counts, str | bytes) else _whole_numbers(counts)
+    if min(runs, default=0) < 0:
+        raise ValueError(f"RLE counts must be whole numbers >= 0, got {min(runs)}")
+    if sum(runs) != height * width:
+        raise ValueError(f"RLE counts sum to {sum(runs)}, not to {height} x {width}")
+    values = np.arange(len(runs)) % 2 == 1
+    return np.repeat(values, runs).reshape(width, height).T
+
+
+def _snap(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the half-integers that edges are within rounding error of, else the edges."""
+    half = np.round(2 * edges) / 2
+    return np.where(np.abs(edges - half) < _NEAR, half, edges)
+
+
+def _centre_mask(box: Sequence[float], height: int, width: int) -> Mask:
+    """Return the pixel under the centre of the part of `box` inside the image."""
+    if box_pixels(box, height, width) is None:
+        return np.zeros((height, width), np.bool_)
+    x0, y0, x1, y1 = (min(max(float(edge), 0.0), 1.0) for edge in box)
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    return box_mask((x, y, x, y), height, width)
+
+
+def _pool(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Sum rows into `count` equal bands; a row on a border is split. In units of 1 / count rows."""
+    whole, part = np.divmod(np.arange(count + 1) * len(rows), count)
+    nothing = np.zeros_like(rows[:1])
+    above = np.concatenate([nothing, rows.cumsum(axis=0)])
+    cut = np.concatenate([rows, nothing])[whole]
+    bands: NDArray[np.int64] = np.diff(count * above[whole] + part[:, None] * cut, axis=0)
+    return bands
+
+
+def _whole_numbers(counts: Iterable[Any]) -> list[int]:
+    try:
+        return [index(count) for count in counts]
+    except TypeError as error:
+        raise ValueError(f"RLE counts must be whole numbers >= 0: {error}") from error
+
+
+def _uncompress(counts: str | bytes) -> list[int]:
+    """Return the runs in COCO's string: 5 bits a character, from the fourth run on differences."""
+    text = counts.encode("latin-1", "replace") if isinstance(counts, str) else counts
+    runs: list[int] = []
+    value = shift = 0
+    for character in text:
+        bits = character - 48
+        if not 0 <= bits < 64:
+            raise ValueError(f"RLE counts hold a character that COCO never writes: {character!r}")
+        value |= (bits & 31) << shift
+        shift += 5
+        if bits & 32:
+            continue
+        if bits & 16:
+            value -= 1 << shift
+        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
+        value = shift = 0
+    if shift:
+        raise ValueError("RLE counts end in the middle of a number")
+    return runs
+
+
+def _show(numbers: Iterable[float]) -> str:
+    return "(" + ", ".join(f"{number:g}" for number in numbers) + ")"

@@ -1,0 +1,223 @@
+"""Maps made elsewhere: `.npy`, `.npz` and `.safetensors` files, read when they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from zipfile import BadZipFile, is_zipfile
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["MapFiles", "Matches", "match_images", "open_maps"]
+
+_Read: TypeAlias = Callable[[], Any]
+_ENDINGS = (".npy", ".npz", ".safetensors")
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, SafetensorError)
+
+
+class MapFiles(Mapping[str, NDArray[Any]]):
+    """Maps by name, each `(height, width)`, read anew whenever one is asked for.
+
+    An archive stays open until `close`, or until the end of a `with` statement.
+    """
+
+    def __init__(self, readers: Mapping[str, _Read], files: ExitStack) -> None:
+        self._readers = readers
+        self._files = files
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._readers[name]()  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._readers)
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the archive, if there is one."""
+        self._files.close()
+
+
+def open_maps(path: str | os.PathLike[str]) -> MapFiles:
+    """Open maps that are stored by image.
+
+    Parameters
+    ----------
+    path : path
+        A folder, searched with its subfolders, of `.npy`, `.npz` and `.safetensors` files that hold
+        one map each and are named by image (subfolders joined by "__"); or one `.npz` or
+        `.safetensors` file that holds a map per image, named by image. A map has the shape
+        (height, width), or that behind leading axes of length 1.
+
+    Returns
+    -------
+    MapFiles
+        The maps by name. They are read one by one, when asked for; nothing is unpickled.
+
+    Raises
+    ------
+    InputError
+        If nothing is found, two maps have one name, or a link leaves the folder. A map that does
+        not fit raises when it is read, and names its file.
+    """
+    path = Path(path)
+    with ExitStack() as files:
+        if path.is_dir():
+            named = [(_map_name(file, path), partial(_read_file, file)) for file in _walk(path)]
+        elif path.is_file() and path.suffix in (".npz", ".safetensors"):
+            with _naming(str(path)):
+                entries = files.enter_context(_archive(path))
+            named = [
+                (key.replace("/", "__"), partial(_read_entry, f"{path} [{key}]", read))
+                for key, read in entries.items()
+            ]
+        else:
+            raise InputError(f"{path}: must be a folder of maps, or one .npz or .safetensors file")
+        return MapFiles(_unique(named, path), files.pop_all())
+
+
+class Matches(NamedTuple):
+    """Which map belongs to which image.
+
+    Attributes
+    ----------
+    pairs : list of (image id, map name)
+        In the order of the images.
+    images_without_map, maps_without_annotation : list of str
+        What is left on either side.
+    """
+
+    pairs: list[tuple[str, str]]
+    images_without_map: list[str]
+    maps_without_annotation: list[str]
+
+
+def match_images(map_names: Iterable[str], image_ids: Iterable[str]) -> Matches:
+    """Find the map of each image: the one named by its id, or by its id without the ending.
+
+    Raises
+    ------
+    InputError
+        If two maps fit one image, or one map fits two images.
+
+    Examples
+    --------
+    >>> match_images(["a", "b.jpg", "d"], ["a.jpg", "b.jpg", "c.jpg"])
+    Matches(pairs=[('a.jpg', 'a'), ('b.jpg', 'b.jpg')], images_without_map=['c.jpg'],
+            maps_without_annotation=['d'])
+    """
+    names = dict.fromkeys(map_names)
+    owner: dict[str, str] = {}
+    without = []
+    for image_id in image_ids:
+        stem = os.path.splitext(image_id)[0]  # noqa: PTH122  # an id is no path
+        fitting = [name for name in dict.fromkeys((image_id, stem)) if name in names]
+        if len(fitting) > 1:
+            raise InputError(f"two maps fit image {image_id!r}: {fitting[0]!r} and {fitting[1]!r}")
+        if not fitting:
+            without.append(image_id)
+        elif fitting[0] in owner:
+            both = f"{owner[fitting[0]]!r} and {image_id!r}"
+            raise InputError(f"map {fitting[0]!r} fits two images: {both}; name it by the whole id")
+        else:
+            owner[fitting[0]] = image_id
+    pairs = [(image_id, name) for name, image_id in owner.items()]
+    return Matches(pairs, without, [name for name in names if name not in owner])
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the map files of a folder in order; a link that leaves it raises."""
+    root = folder.resolve()
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for path in (Path(place, name) for name in sorted(folders + files)):
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                raise InputError(f"{path}: is a link that leaves the folder {folder}")
+            if path.suffix in _ENDINGS and path.is_file():
+                yield path
+
+
+def _unique(named: Iterable[tuple[str, _Read]], path: Path) -> dict[str, _Read]:
+    readers: dict[str, _Read] = {}
+    for name, read in named:
+        if name in readers:
+            raise InputError(f"{path}: two maps are named {name!r} ('/' is read as '__')")
+        readers[name] = read
+    if not readers:
+        raise InputError(f"{path}: holds no maps ({', '.join(_ENDINGS)})")
+    return readers
+
+
+def _map_name(file: Path, folder: Path) -> str:
+    return file.relative_to(folder).with_suffix("").as_posix().replace("/", "__")
+
+
+def _read_file(file: Path) -> NDArray[Any]:
+    """Read the one map of a file."""
+    with _naming(str(file)):
+        if file.suffix == ".npy":
+            return _as_map(np.load(file, allow_pickle=False))
+        with _archive(file) as entries:
+            if len(entries) != 1:
+                raise InputError(
+                    f"a file in a folder must hold one map, this one holds {len(entries)}; "
+                    "give a file with many maps by itself"
+                )
+            return _as_map(*(read() for read in entries.values()))
+
+
+def _read_entry(where: str, read: _Read) -> NDArray[Any]:
+    with _naming(where):
+        return _as_map(read())
+
+
+@contextmanager
+def _archive(file: Path) -> Iterator[dict[str, _Read]]:
+    """Yield the entries of an archive by name, to be read while it is open."""
+    if file.suffix == ".npz":
+        if not is_zipfile(file):
+            raise InputError("is not a .npz archive")
+        with np.load(file, allow_pickle=False) as arrays:
+            yield {key: partial(arrays.__getitem__, key) for key in arrays.files}
+    else:
+        with safe_open(file, framework="numpy") as tensors:
+            yield {key: partial(tensors.get_tensor, key) for key in tensors.keys()}  # noqa: SIM118
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Turn what reading a bad file raises into an error that names it."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _as_map(array: Any) -> NDArray[Any]:
+    """Return an array without its leading axes of length 1, which must leave two."""
+    shape = " x ".join(map(str, array.shape))
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"map must hold real numbers, got {array.dtype}")
+    while array.ndim > 2 and array.shape[0] == 1:
+        array = array[0]
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"map must be height x width, got {shape or 'a single number'}")
+    return np.asarray(array)

@@ -1,0 +1,59 @@
+"""Tables to files: the ending says how, and a file is there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+__all__ = ["check_table_path", "write_table"]
+
+
+def _write_json(frame: pd.DataFrame, path: Path) -> None:
+    """Write a list of objects; what is undefined is null."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
+    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
+    ".json": _write_json,
+}
+
+
+def check_table_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` when a table can be written there.
+
+    Raises
+    ------
+    InputError
+        If the ending is not one of .csv, .parquet, .json, or the folder does not exist.
+    """
+    path = Path(path)
+    if path.suffix not in _WRITERS:
+        raise InputError(f"{path}: a table must end in {', '.join(_WRITERS)}")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: folder {path.parent} does not exist")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder")
+    return path
+
+
+def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table as .csv, .parquet or .json; a file of that name is replaced in one step."""
+    path = check_table_path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        _WRITERS[path.suffix](frame, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,156 @@
+"""Checks at the public border of the metrics, and the loop from one map to a batch of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, get_args
+
+from sightline._arrays import Array, as_array, is_torch, namespace, shape_of
+from sightline.metrics.selection import Sign
+from sightline.records import InputError, MapError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = [
+    "apply_sign",
+    "check_choice",
+    "check_finite",
+    "check_maps",
+    "check_masks",
+    "check_target",
+    "each_map",
+    "nonfinite_error",
+]
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Raise unless `value` is one of `choices`."""
+    if value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise InputError(f"{name} must be one of {known}; got {value!r}")
+
+
+def check_maps(maps: Any) -> Array:
+    """Return `maps` as an array `(..., H, W)` of real numbers that is not empty."""
+    maps = as_array(maps)
+    if len(maps.shape) < 2:
+        raise InputError(f"maps must have shape (..., H, W); got shape {shape_of(maps.shape)}")
+    if 0 in maps.shape:
+        raise InputError(f"maps must not be empty; got shape {shape_of(maps.shape)}")
+    if not namespace(maps).isdtype(maps.dtype, ("bool", "real floating", "integral")) and not (
+        is_torch(maps) and maps.dtype.is_floating_point
+    ):
+        raise InputError(f"maps must hold real numbers; got dtype {maps.dtype}")
+    return maps
+
+
+def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
+    """Return `masks` as booleans of the maps' shape; one `(H, W)` mask serves every map."""
+    masks = _like(masks, maps, name)
+    xp = namespace(masks)
+    if not xp.isdtype(masks.dtype, "bool"):
+        odd = (masks != 0) & (masks != 1)
+        if bool(xp.any(odd)):
+            seen = masks[odd][0]
+            raise InputError(
+                f"{name} must hold only 0 and 1 (or booleans); found {seen:g}. "
+                f"For a grey-level mask say which pixels count, e.g. {name} > 0"
+            )
+        masks = masks != 0
+    return xp.broadcast_to(masks, maps.shape)
+
+
+def check_target(target: Any, maps: Array, name: str = "target") -> Array:
+    """Return a soft target as finite, non-negative float64 of the maps' shape."""
+    target = _like(target, maps, name)
+    xp = namespace(target)
+    target = xp.astype(target, xp.float64)
+    if not bool(xp.all(xp.isfinite(target))) or bool(xp.any(target < 0)):
+        raise InputError(f"{name} must be finite and not negative everywhere")
+    return xp.broadcast_to(target, maps.shape)
+
+
+def _like(other: Any, maps: Array, name: str) -> Array:
+    """Check that `other` lives where the maps live and fits them."""
+    other = as_array(other)
+    if is_torch(maps) != is_torch(other):
+        if is_torch(other):
+            raise InputError(f"{name} is a torch tensor but maps is not; give both as one kind")
+        import torch
+
+        other = torch.as_tensor(other, device=maps.device)
+    if is_torch(maps) and other.device != maps.device:
+        raise InputError(f"maps are on {maps.device} but {name} on {other.device}")
+    if tuple(other.shape[-2:]) != tuple(maps.shape[-2:]) or len(other.shape) < 2:
+        raise InputError(
+            f"{name} must have the maps' height and width {shape_of(maps.shape[-2:])}; "
+            f"got shape {shape_of(other.shape)}"
+        )
+    if len(other.shape) != 2 and tuple(other.shape) != tuple(maps.shape):
+        raise InputError(
+            f"{name} must be one (H, W) array or have the shape of maps {shape_of(maps.shape)}; "
+            f"got shape {shape_of(other.shape)}"
+        )
+    return other
+
+
+def check_finite(maps: Array) -> None:
+    """Raise and name the first map that holds NaN or infinity."""
+    xp = namespace(maps)
+    if not xp.isdtype(maps.dtype, "real floating") or bool(xp.all(xp.isfinite(maps))):
+        return
+    flat = xp.reshape(maps, (-1, math.prod(maps.shape[-2:])))
+    for index in range(flat.shape[0]):
+        if not bool(xp.all(xp.isfinite(flat[index, :]))):
+            raise nonfinite_error(index, flat[index, :])
+
+
+def nonfinite_error(index: int, values: Array) -> MapError:
+    """Describe a map with NaN or infinity; `values` are its pixels."""
+    xp = namespace(values)
+    nans = int(xp.sum(xp.astype(xp.isnan(values), xp.int64)))
+    infs = int(xp.sum(xp.astype(xp.isinf(values), xp.int64)))
+    return MapError(
+        f"map {index} is not finite: {nans} NaN and {infs} infinite of {values.shape[0]} pixels",
+        index,
+    )
+
+
+def apply_sign(maps: Array, sign: Sign) -> Array:
+    """Return the maps as float64 after the sign rule, the one step before every metric."""
+    check_choice("sign", sign, get_args(Sign))
+    xp = namespace(maps)
+    maps = xp.astype(maps, xp.float64)
+    if sign == "signed":
+        return maps
+    return xp.abs(maps) if sign == "absolute" else xp.where(maps > 0, maps, xp.zeros_like(maps))
+
+
+def each_map(
+    function: Callable[..., Any], maps: Array, *others: Array, sign: Sign = "positive"
+) -> Any:
+    """Apply a definition for one map `(H, W)` to each map of a batch `(..., H, W)`.
+
+    `others` have the maps' shape. Returns an array of the leading shape where the maps were, or a
+    tuple of such arrays when the definition returns a tuple.
+    """
+    check_finite(maps)
+    maps = apply_sign(maps, sign)
+    xp, lead, size = namespace(maps), tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
+    flat = [xp.reshape(array, (-1, *size)) for array in (maps, *others)]
+    values = [function(*(array[i, ...] for array in flat)) for i in range(flat[0].shape[0])]
+    if isinstance(values[0], tuple):
+        return type(values[0])(
+            *(_stack(column, maps, lead) for column in zip(*values, strict=True))
+        )
+    return _stack(values, maps, lead)
+
+
+def _stack(values: Sequence[Any], maps: Array, lead: tuple[int, ...]) -> Array:
+    """Stack numbers or arrays, one per map, into the leading shape."""
+    xp = namespace(maps)
+    device = {"device": maps.device} if is_torch(maps) else {}
+    stacked = xp.stack([xp.asarray(value, dtype=xp.float64, **device) for value in values])
+    shaped = xp.reshape(stacked, lead + tuple(stacked.shape[1:]))
+    return shaped if shaped.shape else shaped[()]

@@ -1,0 +1,364 @@
+"""The compiled passes around the one sort of each map.
+
+A map without negative values orders like the bits of its floats, so one unsigned key holds both
+the value and whether the pixel is inside the annotation: ``bits << 1 | inside``. Sorted, the keys
+serve every ranking and every threshold; among equal values the outside pixels come first.
+
+The kernels release the interpreter lock and are driven by threads, a chunk of maps at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = Any
+Number = Any
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+# Sums may use vector registers: their order then follows from the code, never from batch or thread.
+_SUMS: dict[str, Any] = {**_OPTIONS, "fastmath": {"reassoc", "nsz"}}
+
+# How a budget, the number of selected pixels, comes about.
+SKIPPED, FIXED, QUANTILE, MASS, MASS_WHOLE, MEAN, MATCHED, MATCHED_WHOLE = range(8)
+ROUNDING = 1e-12
+"""Relative distance within which a value counts as equal to a computed threshold."""
+HUGE, SHRINK = 1e290, 2.0**-600
+"""Maps with values above `HUGE` are summed after multiplication by `SHRINK`, lest sums overflow."""
+
+
+@njit(**_OPTIONS)
+def pack(
+    bits: Array, inside: Array, absolute: bool, magnitude: Any, keys: Array, top: Array
+) -> None:
+    """Write each map's keys after its sign rule, and the bits of its largest magnitude.
+
+    `bits` (maps, pixels) are the floats as signed integers, `magnitude` has every bit but the sign.
+    """
+    unsigned, zero = keys.dtype.type, bits.dtype.type(0)
+    for b in range(bits.shape[0]):
+        largest = zero
+        for i in range(bits.shape[1]):
+            size = bits.dtype.type(bits[b, i] & magnitude)
+            largest = max(largest, size)
+            # As integers, negative floats are negative and -0.0 is the smallest: both become 0.
+            kept = size if absolute else max(bits[b, i], zero)
+            keys[b, i] = (unsigned(kept) << unsigned(1)) | unsigned(inside[b, i])
+        top[b] = largest
+
+
+@njit(**_SUMS)
+def energies(values: Array, inside: Array, absolute: bool, out: Array) -> None:
+    """Sum each map, and the part of it inside the annotation, after the sign rule.
+
+    `out` (maps, 3) is total, total inside, and the scale to apply, which is read.
+    """
+    for b in range(values.shape[0]):
+        total, within = 0.0, 0.0
+        for i in range(values.shape[1]):
+            value = np.float64(values[b, i])
+            value = (abs(value) if absolute else max(value, 0.0)) * out[b, 2]
+            total += value
+            within += value if inside[b, i] else 0.0
+        out[b, 0], out[b, 1] = total, within
+
+
+@njit(**_OPTIONS)
+def _ranks(keys: Array, ranks: Array) -> Number:
+    """Write the positions of the inside pixels in ascending order; return how many there are."""
+    count: Number = 0
+    for i in range(keys.size):
+        ranks[count] = i
+        count += np.int64(keys[i] & keys.dtype.type(1))
+    return count
+
+
+@njit(**_OPTIONS)
+def _first(sorted_: Array, stop: int, value: Any) -> Number:
+    """Return the first position below `stop` that holds at least `value`, else `stop`."""
+    low, high = 0, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if sorted_[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(**_OPTIONS)
+def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
+    """AUC, average precision and best IoU, one tie group of inside pixels after another."""
+    pixels = keys.size
+    if count == 0:
+        out[:] = np.nan
+        return
+    i, pairs, precision = count - 1, np.int64(0), 0.0
+    best: tuple[Number, Number] = (np.int64(0), np.int64(1))
+    while i >= 0:
+        last, key = i, keys[ranks[i]]
+        while i >= 0 and keys[ranks[i]] == key:
+            i -= 1
+        first = np.int64(ranks[i + 1])
+        tied = key ^ keys.dtype.type(1)
+        start: Number = first
+        if first > 0 and keys[first - 1] == tied:
+            start = _first(keys, first, tied)
+        hits, selected = count - 1 - i, pixels - start
+        below, upto = start - (i + 1), first - (i + 1)  # outside pixels under / not above the group
+        pairs += (last - i) * (below + upto)
+        precision += (last - i) * (hits / selected)
+        union = count + selected - hits
+        if hits * best[1] > best[0] * union:  # fractions compared without dividing
+            best = (hits, union)
+    outside = pixels - count
+    out[0] = pairs / (2.0 * count * outside) if outside else np.nan
+    out[1] = precision / count
+    out[2] = best[0] / best[1]
+
+
+@njit(**_OPTIONS)
+def _value(key: Any, cast: Array, floats: Array) -> Number:
+    """Return the map value of a key; `cast` and `floats` are two views of one scratch cell."""
+    cast[0] = key >> 1
+    return np.float64(floats[0])
+
+
+@njit(**_OPTIONS)
+def _at_least(keys: Array, value: float, cast: Array, floats: Array) -> Number:
+    """Count the pixels whose value is at least `value`."""
+    low, high = 0, keys.size
+    while low < high:
+        middle = (low + high) >> 1
+        if _value(keys[middle], cast, floats) < value:
+            low = middle + 1
+        else:
+            high = middle
+    return keys.size - low
+
+
+@njit(**_OPTIONS)
+def _quantile(keys: Array, share: float, cast: Array, floats: Array) -> Number:
+    """Return the linearly interpolated quantile, rounding as numpy does."""
+    place = share * (keys.size - 1)
+    lower = int(np.floor(place))
+    weight = place - lower
+    a = _value(keys[lower], cast, floats)
+    b = _value(keys[min(lower + 1, keys.size - 1)], cast, floats)
+    return b - (b - a) * (1 - weight) if weight >= 0.5 else a + (b - a) * weight
+
+
+@njit(**_OPTIONS)
+def _above_mean(keys: Array, total: float, scale: float, cast: Array, floats: Array) -> Number:
+    """Count the pixels above the mean; a constant map counts whole."""
+    if keys[0] >> 1 == keys[-1] >> 1:
+        return keys.size
+    low, high = 0, keys.size
+    while low < high:
+        middle = (low + high) >> 1
+        value = _value(keys[middle], cast, floats) * scale * keys.size
+        if value > total * (1 + ROUNDING):
+            high = middle
+        else:
+            low = middle + 1
+    return keys.size - low
+
+
+@njit(**_OPTIONS)
+def _mass(
+    keys: Array, share: float, whole: bool, total: float, scale: float, cast: Array, floats: Array
+) -> Number:
+    """Count the highest pixels that hold `share` of the total; the last group in part or whole."""
+    if total == 0.0:
+        return np.nan
+    target, held, end = share * total, 0.0, keys.size
+    while end > 0:
+        key = keys[end - 1] >> 1
+        start = end - 1
+        while start > 0 and keys[start - 1] >> 1 == key:
+            start -= 1
+        value = _value(keys[end - 1], cast, floats) * scale
+        group = value * (end - start)
+        if value == 0.0:
+            break
+        if whole and held + group >= target - ROUNDING * total:
+            return np.float64(keys.size - start)
+        if not whole and held + group >= target:
+            return keys.size - end + (target - held) / value
+        held += group
+        end = start
+    return np.float64(keys.size - end)
+
+
+@njit(**_OPTIONS)
+def _budget(
+    keys: Array, rule: int, level: float, count: int, energy: Array, cast: Array, floats: Array
+) -> Number:
+    """Return the number of pixels that a selection rule takes, as a real number."""
+    if rule == FIXED:
+        return level
+    if rule == QUANTILE:
+        return np.float64(_at_least(keys, _quantile(keys, level, cast, floats), cast, floats))
+    if rule == MEAN:
+        return np.float64(_above_mean(keys, energy[0], energy[2], cast, floats))
+    if rule == MATCHED:
+        return np.float64(count)
+    if rule == MATCHED_WHOLE:
+        if count == 0:
+            return 0.0
+        value = _value(keys[keys.size - count], cast, floats)
+        return np.float64(_at_least(keys, value, cast, floats))
+    return _mass(keys, level, rule == MASS_WHOLE, energy[0], energy[2], cast, floats)
+
+
+@njit(**_OPTIONS)
+def _group(keys: Array, budget: float, out: Array) -> None:
+    """Find the tie group in which a budget ends: its key, pixels above it, pixels in it."""
+    one = keys.dtype.type(1)
+    if not budget > 0.0:  # nothing is selected, or the budget is undefined
+        out[0], out[1], out[2] = keys.size, 0, 0
+        return
+    place = max(keys.size - np.int64(np.ceil(budget)), 0)
+    low = (keys[place] >> one) << one
+    start = _first(keys, keys.size, low)
+    stop = keys.size if low == keys[-1] & ~one else _first(keys, keys.size, low + one + one)
+    out[0], out[1], out[2] = place, keys.size - stop, stop - start
+
+
+@njit(**_OPTIONS)
+def measure(
+    keys: Array,
+    energy: Array,
+    rules: Array,
+    levels: Array,
+    cells: tuple[Array, Array, Array],
+    ranking: Array,
+    budgets: Array,
+    counts: Array,
+    cuts: Array,
+) -> None:
+    """Take everything that one pass over sorted keys (maps, pixels) gives.
+
+    Parameters
+    ----------
+    keys : (B, N) sorted keys
+    energy : (B, 3) total, total inside, scale
+    rules, levels : (K,) and (B, K) selection rules and their parameters
+    cells : scratch: ranks (N + 1,), an unsigned cell and the same cell as float
+    ranking : (B, 4) out: inside pixels, AUC, average precision, best IoU
+    budgets : (B, K) out: selected pixels
+    counts : (B, K, 4) out: above, tied, above inside, tied inside
+    cuts : (B, K) out: value of the tie group in which the budget ends
+    """
+    ranks, cast, floats = cells
+    group = np.empty(3, np.int64)
+    for b in range(keys.shape[0]):
+        row = keys[b]
+        count = _ranks(row, ranks)
+        ranking[b, 0] = count
+        _ranking(row, ranks, count, ranking[b, 1:])
+        for k in range(rules.size):
+            budget = _budget(row, rules[k], levels[b, k], count, energy[b], cast, floats)
+            budgets[b, k] = budget
+            _group(row, budget, group)
+            stop = row.size - group[1]
+            upto_stop = _first(ranks, count, stop)
+            upto_start = _first(ranks, count, stop - group[2])
+            counts[b, k, 0], counts[b, k, 1] = group[1], group[2]
+            counts[b, k, 2], counts[b, k, 3] = count - upto_stop, upto_stop - upto_start
+            cuts[b, k] = _value(row[group[0]], cast, floats) if group[2] else np.inf
+
+
+@njit(**_OPTIONS)
+def _gather(image: Array, box: Array, mask: Array, absolute: bool, out: Array) -> Number:
+    """Copy a region's pixels, after the sign rule; an empty `mask` stands for the whole box."""
+    width, n = box[2] - box[0], 0
+    zero = image.dtype.type(0)
+    for y in range(box[1], box[3]):
+        row, copy = image[y, box[0] : box[2]], out[n : n + width]
+        for x in range(width):
+            copy[x] = abs(row[x]) if absolute else max(row[x], zero)
+        n += width
+    return n if mask.size == 0 else _keep(out, mask)
+
+
+@njit(**_OPTIONS)
+def _keep(values: Array, mask: Array) -> Number:
+    """Move the values under a mask to the front; return how many there are."""
+    n: Number = 0
+    for i in range(mask.size):
+        values[n] = values[i]
+        n += np.int64(mask[i])
+    return n
+
+
+@njit(**_SUMS)
+def _sum(values: Array, scale: float) -> Number:
+    total = 0.0
+    for i in range(values.size):
+        total += np.float64(values[i]) * scale
+    return total
+
+
+@njit(**_OPTIONS)
+def _count(values: Array, cut: Number) -> tuple[Number, Number]:
+    """Count the values above and at a cut."""
+    # Counters as wide as the values let the comparison fill whole vector registers.
+    above, upto = np.int32(0), np.int32(0)
+    for i in range(values.size):
+        above = np.int32(above + np.int32(values[i] > cut))
+        upto = np.int32(upto + np.int32(values[i] >= cut))
+    return np.int64(above), np.int64(upto - above)
+
+
+@njit(**_OPTIONS)
+def measure_regions(
+    images: Array,
+    keys: Array,
+    energy: Array,
+    absolute: bool,
+    rules: Array,
+    regions: tuple[Array, Array, Array, Array],
+    found: tuple[Array, Array, Array],
+    cells: tuple[Array, Array, Array],
+    out: tuple[Array, Array],
+) -> None:
+    """Count each region's pixels above and at the cuts of its map.
+
+    Parameters
+    ----------
+    images : (B, H, W) the maps as given; `keys` (B, N) and `energy` as in `measure`
+    regions : spans (B, 3): first region of a map, stop, first row of `out`; pixel boxes (R, 4);
+        offsets (R + 1,) into masks, the pixels of those regions that are not whole boxes
+    found : budgets, counts and cuts of the maps, from `measure`
+    cells : scratch: pixels (N + 1,), an unsigned cell and the same cell as float
+    out : sums (rows, 2): pixels and energy of each region; counts (rows, K, 5): budget, above,
+        tied, above inside, tied inside
+    """
+    spans, boxes, offsets, masks = regions
+    budgets, counts, cuts = found
+    pixels, cast, floats = cells
+    sums, results = out
+    group = np.empty(3, np.int64)
+    for b in range(images.shape[0]):
+        row = spans[b, 2]
+        for r in range(spans[b, 0], spans[b, 1]):
+            mask = masks[offsets[r] : offsets[r + 1]]
+            size = _gather(images[b], boxes[r], mask, absolute, pixels)
+            sums[row, 0], sums[row, 1] = size, _sum(pixels[:size], energy[b, 2])
+            for k in range(rules.size):
+                if rules[k] == SKIPPED:
+                    continue
+                cut, budget = cuts[b, k], budgets[b, k]
+                above, tied = counts[b, k, 0], counts[b, k, 1]
+                if rules[k] == MATCHED or rules[k] == MATCHED_WHOLE:
+                    budget = _budget(keys[b], rules[k], 0.0, size, energy[b], cast, floats)
+                    _group(keys[b], budget, group)
+                    above, tied = group[1], group[2]
+                    cut = _value(keys[b, group[0]], cast, floats) if tied else np.inf
+                within, at = _count(pixels[:size], images.dtype.type(cut))
+                results[row, k, 0], results[row, k, 1], results[row, k, 2] = budget, above, tied
+                results[row, k, 3], results[row, k, 4] = within, at
+            row += 1

@@ -1,0 +1,186 @@
+"""The regions of a batch of maps as flat columns of pixel boxes and packed masks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline._arrays import shape_of, to_numpy
+from sightline._raster import boxes_pixels
+from sightline.records import Annotation, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sightline.records import Region
+
+__all__ = ["RegionTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionTable:
+    """Regions in pixels: half-open boxes, and the pixels of those that are not whole boxes.
+
+    Attributes
+    ----------
+    spans : (maps, 2) first region of each map and where its regions stop
+    boxes : (regions, 4) x0, y0, x1, y1
+    offsets : (regions + 1,) into `masks`; a region without pixels there is its whole box
+    masks : flat uint8
+    labels : one per region, "" where there is none
+    numbers : (regions,) the region's number in its annotation
+    """
+
+    spans: NDArray[np.int64]
+    boxes: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    masks: NDArray[np.uint8]
+    labels: tuple[str, ...]
+    numbers: NDArray[np.int32]
+
+    @classmethod
+    def build(cls, regions: Sequence[Any], maps: int, height: int, width: int) -> RegionTable:
+        """Read the `regions` argument of `score_maps`: one entry per map, or one for all."""
+        entries = [_entry(entry, i) for i, entry in enumerate(regions)]
+        if len(entries) not in (1, maps):
+            raise InputError(f"regions must have one entry per map ({maps}); got {len(entries)}")
+        sizes = [len(entry.shapes) for entry in entries]
+        stops = np.cumsum(sizes, dtype=np.int64)
+        spans = np.stack([stops - sizes, stops], axis=1)
+        boxes, masks = _pixels(entries, height, width)
+        lengths = np.fromiter((mask.size for mask in masks), np.int64, len(masks))
+        return cls(
+            np.ascontiguousarray(np.broadcast_to(spans, (maps, 2))),
+            boxes,
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([_WHOLE, *(mask for mask in masks if mask.size)]),
+            tuple(label for entry in entries for label in entry.labels),
+            np.array([number for entry in entries for number in entry.numbers], np.int32),
+        )
+
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return for every pair of map and region the map and the position of the region."""
+        sizes = self.spans[:, 1] - self.spans[:, 0]
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        starts = np.cumsum(sizes) - sizes
+        return owner, np.arange(len(owner)) - starts[owner] + self.spans[owner, 0]
+
+    def mask(self, region: int, height: int, width: int) -> NDArray[np.bool_]:
+        """Return one region as a mask."""
+        x0, y0, x1, y1 = self.boxes[region]
+        packed = self.masks[self.offsets[region] : self.offsets[region + 1]]
+        out = np.zeros((height, width), bool)
+        out[y0:y1, x0:x1] = packed.reshape(y1 - y0, x1 - x0) if packed.size else True
+        return out
+
+    def union(self, height: int, width: int) -> NDArray[np.bool_]:
+        """Return the union of each map's regions, `(maps, height, width)`."""
+        out = np.zeros((len(self.spans), height, width), bool)
+        for index, (start, stop) in enumerate(self.spans):
+            for region in range(start, stop):
+                out[index] |= self.mask(region, height, width)
+        return out
+
+
+class _Entry(NamedTuple):
+    """The regions of one map: an (n, 4) array of boxes, or a list of boxes, masks, drawers."""
+
+    shapes: NDArray[np.float64] | list[Any]
+    labels: Sequence[str]
+    numbers: Sequence[int]
+
+
+_WHOLE: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+
+def _entry(entry: Any, index: int) -> _Entry:
+    """Read what was given for one map."""
+    if isinstance(entry, Annotation):
+        shapes = [_shape(region) for region in entry.regions]
+        labels = [region.label for region in entry.regions]
+        return _Entry(shapes, labels, [region.index for region in entry.regions])
+    array = to_numpy(entry) if hasattr(entry, "shape") else None
+    if array is not None and array.ndim == 2 and array.shape[1] == 4 and array.dtype != np.bool_:
+        return _Entry(array.astype(np.float64), [""] * len(array), range(len(array)))
+    if array is not None and array.ndim not in (3, 1):
+        raise InputError(
+            f"regions of map {index} must be boxes (n, 4), masks (n, H, W) or a list of either; "
+            f"got shape {shape_of(array.shape)}"
+        )
+    shapes = [to_numpy(shape) for shape in entry]
+    return _Entry(shapes, [""] * len(shapes), range(len(shapes)))
+
+
+def _shape(region: Region) -> Any:
+    """Return a region's box, or a function that draws it at any size."""
+    return np.array(region.box) if region.kind == "box" else region.to_mask
+
+
+def _pixels(
+    entries: Sequence[_Entry], height: int, width: int
+) -> tuple[NDArray[np.int64], list[NDArray[np.uint8]]]:
+    """Return every region's pixel box and, where it is not the whole box, its mask."""
+    masks: dict[int, tuple[tuple[int, ...], NDArray[np.uint8]]] = {}
+    parts, start = [], 0
+    for i, entry in enumerate(entries):
+        part = entry.shapes
+        if isinstance(part, list):
+            part = np.tile([0.0, 0.0, 1.0, 1.0], (len(entry.shapes), 1))
+            for j, shape in enumerate(entry.shapes):
+                if np.shape(shape) == (4,):
+                    part[j] = shape
+                else:
+                    drawn = shape(height, width) if callable(shape) else shape
+                    name = f"region {entry.numbers[j]} of map {i}"
+                    masks[start + j] = _from_mask(drawn, name, height, width)
+        parts.append(part)
+        start += len(part)
+    boxes = _boxes(np.concatenate(parts), entries, height, width)
+    for k, (box, _) in masks.items():
+        boxes[k] = box
+    return boxes, [masks[k][1] if k in masks else _WHOLE for k in range(start)]
+
+
+def _boxes(
+    boxes: NDArray[np.float64], entries: Sequence[_Entry], height: int, width: int
+) -> NDArray[np.int64]:
+    """Check boxes given as shares of the image and return their pixels."""
+
+    def refuse(bad: Any, why: str) -> None:
+        if bad.any():
+            k = int(np.argmax(bad))
+            names = [(i, number) for i, entry in enumerate(entries) for number in entry.numbers]
+            place = "region {1} of map {0}".format(*names[k])
+            raise InputError(f"{place} {why}: {tuple(boxes[k].tolist())}")
+
+    refuse(~np.isfinite(boxes).all(axis=1), "has a box that is not finite")
+    far = (boxes < -1).any(axis=1) | (boxes > 2).any(axis=1)
+    refuse(far, "has box edges that are no shares of the image in [0, 1]")
+    order = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
+    refuse(order, "must be a box (x0, y0, x1, y1) with x0 ≤ x1 and y0 ≤ y1")
+    pixels, outside = boxes_pixels(boxes, height, width)
+    refuse(outside, "lies wholly outside the image")
+    return pixels
+
+
+def _from_mask(
+    mask: NDArray[Any], name: str, height: int, width: int
+) -> tuple[tuple[int, int, int, int], NDArray[np.uint8]]:
+    """Return the tight box of a mask and, if it is not the whole box, the pixels in it."""
+    if mask.shape != (height, width):
+        raise InputError(
+            f"{name} must be a box (x0, y0, x1, y1) or a mask of the map's size "
+            f"{shape_of((height, width))}; got shape {shape_of(mask.shape)}"
+        )
+    if mask.dtype != np.bool_ and np.any((mask != 0) & (mask != 1)):
+        raise InputError(f"{name} must be a mask of 0 and 1; found {mask.max():g}")
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if not rows.size:
+        return (0, 0, 0, 0), _WHOLE
+    x0, y0, x1, y1 = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+    tight = mask[y0:y1, x0:x1]
+    return (x0, y0, x1, y1), _WHOLE if tight.all() else tight.astype(np.uint8).ravel()

@@ -1,0 +1,355 @@
+"""The pass over a batch of tensors where they are: one batched sort, then running counts.
+
+It gives the same counts as the kernels of the CPU. All of it is batched and free of transfers to
+the host, but for regions that are not boxes and for matched selection of regions, which loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from sightline.metrics._border import nonfinite_error
+from sightline.metrics._counts import Counts, Plan, RegionCounts, Selected
+from sightline.metrics.selection import HUGE, ROUNDING, SHRINK
+
+if TYPE_CHECKING:
+    from sightline.metrics._regions import RegionTable
+    from sightline.metrics.selection import Threshold, Ties
+
+Tensor = Any
+
+__all__ = ["from_numpy", "measure"]
+
+# Working memory is about 60 bytes a pixel: chunks keep it bounded for any batch.
+CHUNK_PIXELS = 1 << 27
+F64 = torch.float64
+
+
+def from_numpy(counts: Counts) -> Counts:
+    """Return the counts of the CPU pass as tensors."""
+    changes = {field.name: _tensors(getattr(counts, field.name)) for field in fields(counts)}
+    return replace(counts, **changes)
+
+
+def _tensors(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        changes = {field.name: _tensors(getattr(value, field.name)) for field in fields(value)}
+        for name in {"map", "region"} & changes.keys():  # positions stay in main memory
+            changes[name] = getattr(value, name)
+        return replace(value, **changes)
+    return torch.from_numpy(value.copy()) if hasattr(value, "__array__") else value
+
+
+def measure(
+    maps: Tensor,
+    masks: Tensor,
+    plan: Plan,
+    *,
+    table: RegionTable | None = None,
+    drop: bool = False,
+) -> Counts:
+    """Measure maps `(B, H, W)` against masks of the same shape, chunk by chunk."""
+    batch, pixels = maps.shape[0], maps.shape[1] * maps.shape[2]
+    flat = maps.reshape(batch, -1)
+    finite = torch.isfinite(flat).all(dim=1) if maps.dtype.is_floating_point else None
+    if finite is not None and not drop and not bool(finite.all()):
+        index = int(torch.argmin(finite.to(torch.uint8)))
+        raise nonfinite_error(index, flat[index].to(F64))
+    step = max(1, CHUNK_PIXELS // pixels)
+    parts = []
+    for start in range(0, batch, step):
+        rows = slice(start, min(start + step, batch))
+        here = None if finite is None or not drop else finite[rows]
+        parts.append(_measure_chunk(maps[rows], masks[rows], plan, table, rows, here))
+    return parts[0] if len(parts) == 1 else _join(parts)
+
+
+def _join(parts: list[Any]) -> Any:
+    """Concatenate the counts of chunks, field by field."""
+    first = parts[0]
+    joined = {}
+    for field in fields(first):
+        values = [getattr(part, field.name) for part in parts]
+        if is_dataclass(values[0]):
+            joined[field.name] = _join(values)
+        elif isinstance(values[0], torch.Tensor):
+            joined[field.name] = torch.cat(values, dim=-1)
+        elif field.name in ("map", "region"):
+            import numpy as np
+
+            joined[field.name] = np.concatenate(values)
+        else:
+            joined[field.name] = values[0]
+    return replace(first, **joined)
+
+
+def _scored(maps: Tensor, sign: str) -> Tensor:
+    """Apply the sign rule; keep every value in float32 or float64, with one zero."""
+    narrow = maps.dtype in (
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+    )
+    values = maps.to(torch.float32 if narrow else F64)
+    if sign == "absolute":
+        return values.abs()
+    return values.clamp(min=0) + 0 if sign == "positive" else values + 0
+
+
+class _Sorted:
+    """A chunk of maps in ascending order, with what lies inside the annotation counted along."""
+
+    def __init__(self, values: Tensor, inside: Tensor) -> None:
+        self.values, order = torch.sort(values, dim=1)
+        self.inside = torch.gather(inside, 1, order)
+        upto = torch.cumsum(self.inside, 1, dtype=torch.int64)
+        self.total = upto[:, -1:]
+        self.before = upto - self.inside.to(torch.int64)
+        top = values.amax(dim=1, keepdim=True).to(F64)
+        self.scale = torch.ones_like(top).masked_fill(top.abs() > HUGE, SHRINK)
+        self.energies = self.values.to(F64) * self.scale
+        self.energy = self.energies.sum(dim=1, keepdim=True)
+
+    def first(self, cut: Tensor, *, right: bool = False) -> Tensor:
+        """Return the position of the first value not below (or, right, above) each cut."""
+        return torch.searchsorted(self.values, cut.contiguous(), right=right)
+
+    def inside_before(self, place: Tensor) -> Tensor:
+        """Return how many annotated pixels come before a position."""
+        n = self.values.shape[1]
+        found = torch.gather(self.before, 1, place.clamp(max=n - 1))
+        return torch.where(place < n, found, self.total)
+
+    def at_least(self, cut: Tensor) -> Tensor:
+        """Count the values that are at least a float64 cut."""
+        return (self.values.to(F64) >= cut).sum(dim=1, keepdim=True).to(F64)
+
+
+def _measure_chunk(
+    maps: Tensor,
+    masks: Tensor,
+    plan: Plan,
+    table: RegionTable | None,
+    rows: slice,
+    finite: Tensor | None,
+) -> Counts:
+    values = _scored(maps, plan.sign)
+    flat = values.reshape(len(values), -1)
+    if finite is not None:
+        flat = torch.where(finite[:, None], flat, 0)
+        values = flat.reshape(values.shape)
+    ordered = _Sorted(flat, masks.reshape(flat.shape))
+    inside = ordered.total.to(F64)
+    budgets = torch.cat([_budget(ordered, inside, *item) for item in plan.all], dim=1)
+    selected, cuts = _selected(ordered, budgets)
+    auc, precision, best = _ranking(ordered)
+    within = torch.where(ordered.inside, ordered.energies, 0.0).sum(dim=1)
+    regions = None
+    if table is not None:
+        regions = _regions(values, ordered, plan, table, rows, selected, cuts)
+    counts = Counts(
+        flat.shape[1],
+        inside[:, 0],
+        within,
+        ordered.energy[:, 0],
+        auc,
+        precision,
+        best,
+        _budgets_first(selected),
+        regions,
+    )
+    return counts if finite is None else _dropped(counts, finite, rows)
+
+
+def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
+    """Set everything about maps that are not finite to NaN."""
+    nan = torch.where(finite, 0.0, torch.nan).to(F64)
+    names = ("inside", "energy_inside", "energy", "auc_roc", "average_precision", "best_iou")
+    changes: dict[str, Any] = {name: getattr(counts, name) + nan for name in names}
+    chosen = counts.selected
+    changes["selected"] = replace(chosen, budget=chosen.budget + nan)
+    if counts.regions is not None:
+        part = counts.regions
+        owner = torch.as_tensor(part.map - rows.start, device=nan.device)
+        more = {name: getattr(part, name) + nan[owner] for name in names[:3]}
+        budget = part.selected.budget + nan[owner]
+        changes["regions"] = replace(part, **more, selected=replace(part.selected, budget=budget))
+    return replace(counts, **changes)
+
+
+def _ranking(ordered: _Sorted) -> tuple[Tensor, Tensor, Tensor]:
+    """AUC, average precision and best IoU from the start of each pixel's tie group."""
+    values, inside, total = ordered.values, ordered.inside, ordered.total
+    n = values.shape[1]
+    place = torch.arange(n, device=values.device)
+    fresh = torch.ones_like(inside)
+    fresh[:, 1:] = values[:, 1:] != values[:, :-1]
+    # Position and count both never fall along a row, so one running maximum carries the pair.
+    pair = torch.where(fresh, (place << 32) | ordered.before, 0)
+    pair = torch.cummax(pair, dim=1).values
+    start, below = pair >> 32, pair & 0xFFFFFFFF
+    outside = n - total
+    # Twice the pairs an annotated pixel wins: outside pixels under its group and not above it.
+    doubled = torch.where(inside, start - below, -below).sum(dim=1, keepdim=True) + outside * total
+    auc = doubled.to(F64) / (2.0 * total.to(F64) * outside.to(F64))
+    hits, count, P = (total - below).to(F64), (n - start).to(F64), total.to(F64)
+    precision = torch.where(inside, hits / count, 0.0).sum(dim=1, keepdim=True) / P
+    best = (hits / (P + count - hits)).amax(dim=1, keepdim=True)
+    best = torch.where(total > 0, best, torch.nan)
+    auc = torch.where((total > 0) & (outside > 0), auc, torch.nan)
+    return auc[:, 0], precision[:, 0], best[:, 0]
+
+
+def _budget(ordered: _Sorted, inside: Tensor, threshold: Threshold, ties: Ties) -> Tensor:
+    """Return the number of pixels that a rule takes from each map, `(B, 1)`."""
+    n, level = ordered.values.shape[1], threshold.level
+    whole = torch.ones_like(inside)
+    if threshold.kind == "top":
+        return whole * (level if level <= n else torch.nan)
+    if threshold.kind == "percentile":
+        if ties == "share":
+            return whole * (n * (100 - level) / 100)
+        return ordered.at_least(_quantile(ordered.values, level / 100))
+    if threshold.kind == "matched":
+        if ties == "share":
+            return inside
+        place = (n - ordered.total).clamp(max=n - 1)
+        found = ordered.at_least(torch.gather(ordered.values, 1, place).to(F64))
+        return torch.where(inside > 0, found, 0.0)
+    if threshold.kind == "mean":
+        above = ordered.energies * n > ordered.energy * (1 + ROUNDING)
+        constant = ordered.values[:, :1] == ordered.values[:, -1:]
+        return torch.where(constant, float(n), above.sum(dim=1, keepdim=True).to(F64))
+    return _mass(ordered, level, ties)
+
+
+def _quantile(values: Tensor, share: float) -> Tensor:
+    """Linear interpolation between two order statistics, rounding as numpy does."""
+    place = share * (values.shape[1] - 1)
+    lower = int(place)
+    weight = place - lower
+    a = values[:, lower : lower + 1].to(F64)
+    b = values[:, min(lower + 1, values.shape[1] - 1)][:, None].to(F64)
+    return b - (b - a) * (1 - weight) if weight >= 0.5 else a + (b - a) * weight
+
+
+def _mass(ordered: _Sorted, share: float, ties: Ties) -> Tensor:
+    values, total = ordered.energies, ordered.energy
+    n = values.shape[1]
+    falling = values.flip(1)
+    held = torch.cumsum(falling, dim=1)
+    slack = ROUNDING if ties == "include" else 0.0
+    reached = (held < share * total - slack * total).sum(dim=1, keepdim=True)
+    cut = torch.gather(falling, 1, reached.clamp(max=n - 1))
+    positive = (values > 0).sum(dim=1, keepdim=True).to(F64)
+    if ties == "include":
+        taken = (values >= cut).sum(dim=1, keepdim=True).to(F64)
+    else:
+        above = (values > cut).sum(dim=1, keepdim=True)
+        before = torch.gather(held, 1, (above - 1).clamp(min=0))
+        before = torch.where(above > 0, before, 0.0)
+        taken = above + (share * total - before) / torch.where(cut > 0, cut, 1.0)
+    taken = torch.where(cut > 0, taken, positive)
+    return torch.where(total > 0, taken, torch.nan)
+
+
+def _selected(ordered: _Sorted, budgets: Tensor) -> tuple[Selected, Tensor]:
+    """Count pixels above and at the value where each budget ends; return the values too."""
+    n = ordered.values.shape[1]
+    some = budgets > 0
+    ends = torch.where(some, torch.ceil(budgets), 1.0).to(torch.int64)
+    cuts = torch.gather(ordered.values, 1, (n - ends).clamp(0, n - 1))
+    start, stop = ordered.first(cuts), ordered.first(cuts, right=True)
+    upto_start, upto_stop = ordered.inside_before(start), ordered.inside_before(stop)
+    found = (n - stop, stop - start, ordered.total - upto_stop, upto_stop - upto_start)
+    counts = (torch.where(some, part.to(F64), 0.0) for part in found)
+    return Selected(budgets, *counts), torch.where(some, cuts, torch.inf)
+
+
+def _regions(
+    values: Tensor,
+    ordered: _Sorted,
+    plan: Plan,
+    table: RegionTable,
+    rows: slice,
+    selected: Selected,
+    cuts: Tensor,
+) -> RegionCounts:
+    """Count each region's pixels above and at the cuts of its map."""
+    owner, region = table.rows()
+    here = (owner >= rows.start) & (owner < rows.stop)
+    owner, region = owner[here], region[here]
+    device = values.device
+    at = torch.as_tensor(owner - rows.start, device=device)
+    parts = [getattr(selected, field.name)[at] for field in fields(selected)]
+    cut = cuts[at]
+    masked = table.offsets[region + 1] > table.offsets[region]
+    size, energy, above, upto = _boxes(values, ordered.scale, table.boxes[region], at, cuts)
+    for i in masked.nonzero()[0].tolist():
+        mask = table.mask(int(region[i]), *values.shape[1:])
+        pixels = values[at[i]][torch.as_tensor(mask, device=device)]
+        size[i] = pixels.numel()
+        energy[i] = (pixels.to(F64) * ordered.scale[at[i]]).sum()
+        above[i], upto[i] = _versus(pixels, cut[i])
+    budget, over, tied = parts[0].clone(), parts[1].clone(), parts[2].clone()
+    for k, (threshold, ties) in enumerate(plan.all):
+        if threshold.kind != "matched" or not plan.regional[k]:
+            continue
+        for i in range(len(region)):
+            row = _row(ordered, int(at[i]))
+            row.total = size[i].to(torch.int64).reshape(1, 1)
+            budget[i, k] = _budget(row, size[i].reshape(1, 1), threshold, ties)[0, 0]
+            found, own = _selected(row, budget[i, k].reshape(1, 1))
+            over[i, k], tied[i, k] = found.above[0, 0], found.tied[0, 0]
+            mask = torch.as_tensor(table.mask(int(region[i]), *values.shape[1:]), device=device)
+            above[i, k], upto[i, k] = (part[0] for part in _versus(values[at[i]][mask], own[0]))
+    chosen = _budgets_first(Selected(budget, over, tied, above, upto - above))
+    return RegionCounts(owner, region, size, energy, ordered.energy[at, 0], chosen)
+
+
+def _budgets_first(selected: Selected) -> Selected:
+    """Turn (items, budgets) into (budgets, items)."""
+    return Selected(*(getattr(selected, f.name).T.contiguous() for f in fields(selected)))
+
+
+def _row(ordered: _Sorted, index: int) -> _Sorted:
+    """Return one map of a sorted chunk."""
+    row = _Sorted.__new__(_Sorted)
+    for name, value in vars(ordered).items():
+        setattr(row, name, value[index : index + 1])
+    return row
+
+
+def _versus(pixels: Tensor, cuts: Tensor) -> tuple[Tensor, Tensor]:
+    """Count pixels above each cut, and at or above it."""
+    return (
+        (pixels[:, None] > cuts).sum(dim=0).to(F64),
+        (pixels[:, None] >= cuts).sum(dim=0).to(F64),
+    )
+
+
+def _boxes(
+    values: Tensor, scale: Tensor, boxes: Any, at: Tensor, cuts: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sum over boxes by integral images: pixels, energy, and counts above and up to each cut."""
+    x0, y0, x1, y1 = torch.as_tensor(boxes, device=values.device).unbind(1)
+    size = ((x1 - x0) * (y1 - y0)).to(F64)
+
+    def over(image: Tensor) -> Tensor:
+        table = torch.nn.functional.pad(image.cumsum(1).cumsum(2), (1, 0, 1, 0))
+        return table[at, y1, x1] - table[at, y0, x1] - table[at, y1, x0] + table[at, y0, x0]
+
+    energy = over(values.to(F64) * scale[:, :, None])
+    above, upto = [], []
+    for k in range(cuts.shape[1]):
+        cut = cuts[:, k, None, None]
+        above.append(over((values > cut).to(torch.int32)).to(F64))
+        upto.append(over((values >= cut).to(torch.int32)).to(F64))
+    return size, energy, torch.stack(above, dim=1), torch.stack(upto, dim=1)

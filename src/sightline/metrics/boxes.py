@@ -1,0 +1,294 @@
+"""Boxes of a map's components against true boxes: the weakly supervised localisation protocols.
+
+Here thresholds are hard: a pixel is in or out. The figures are of a data set, not of an image.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline._arrays import to_numpy
+from sightline.metrics._border import (
+    apply_sign,
+    check_choice,
+    check_finite,
+    check_maps,
+    check_masks,
+)
+from sightline.metrics.overlap import compute_iou, threshold_attention
+from sightline.metrics.ranking import compute_average_precision
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sightline.metrics.selection import Sign, Ties
+
+__all__ = [
+    "MaxBoxAccuracy",
+    "best_box_iou",
+    "box_iou_curves",
+    "component_boxes",
+    "compute_corloc",
+    "compute_max_box_accuracy",
+    "compute_pxap",
+    "max_box_accuracy",
+]
+
+
+def compute_corloc(
+    attention: Any,
+    targets: Any,
+    /,
+    percentile: float = 90,
+    *,
+    protocol: str = "mask",
+    iou: float = 0.5,
+    sign: Sign = "positive",
+    ties: Ties = "share",
+) -> float:
+    """Share of the images that are correctly localised: IoU of at least 0.5.
+
+    Parameters
+    ----------
+    attention
+        Maps ``(images, H, W)``.
+    targets
+        ``protocol="mask"``: annotation masks ``(images, H, W)``; the selected pixels are compared
+        with the mask. ``protocol="box"``: for each image its true boxes ``(n, 4)`` as shares of
+        the image; the box of any component of the literally thresholded map is compared with any
+        of them.
+    percentile, sign, ties
+        As in `compute_iou`; the box protocol always uses the literal threshold.
+    iou
+        From which IoU on an image counts.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better. Images with an empty annotation are left out; NaN if all are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> maps = np.stack([np.eye(4), 1 - np.eye(4)])
+    >>> compute_corloc(maps, np.eye(4) > 0, 75)
+    0.5
+
+    References
+    ----------
+    Deselaers et al. (2012), Weakly supervised localization; Choe et al. (2020), arXiv:2001.07437.
+    """
+    check_choice("protocol", protocol, ("mask", "box"))
+    if protocol == "mask":
+        values = to_numpy(compute_iou(attention, targets, percentile, sign=sign, ties=ties).iou)
+    else:
+        maps = _prepare(attention, sign)
+        boxes = _true_boxes(targets, maps)
+        hard = threshold_attention(maps, percentile)
+        pairs = zip(hard, boxes, strict=True)
+        values = np.array([best_box_iou(component_boxes(mask), true) for mask, true in pairs])
+    values = np.atleast_1d(values)
+    values = values[np.isfinite(values)]
+    return float(np.mean(values >= iou)) if values.size else math.nan
+
+
+def _prepare(attention: Any, sign: Sign) -> NDArray[np.float64]:
+    maps = check_maps(attention)
+    check_finite(maps)
+    maps = to_numpy(apply_sign(maps, sign))
+    if maps.ndim != 3:
+        raise InputError(f"a data set of maps has shape (images, H, W); got {maps.ndim} axes")
+    return np.asarray(maps, np.float64)
+
+
+def _true_boxes(boxes: Sequence[Any], maps: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Return each image's true boxes in pixels of the map."""
+    if len(boxes) != len(maps):
+        raise InputError(f"boxes must have one entry per map ({len(maps)}); got {len(boxes)}")
+    height, width = maps.shape[1:]
+    found = []
+    for i, entry in enumerate(boxes):
+        array = np.asarray(entry, np.float64).reshape(-1, 4)
+        if not np.isfinite(array).all() or array.min(initial=0) < -1 or array.max(initial=0) > 2:
+            raise InputError(f"boxes of map {i} must be finite shares of the image; got {entry!r}")
+        found.append(np.clip(array, 0, 1) * [width, height, width, height])
+    return found
+
+
+def component_boxes(mask: NDArray[np.bool_], /) -> NDArray[np.float64]:
+    """Return the tight box ``(x0, y0, x1, y1)`` in pixels of each 8-connected component.
+
+    Examples
+    --------
+    >>> component_boxes(np.array([[1, 0, 0, 1], [0, 1, 0, 0]], bool)).tolist()
+    [[0.0, 0.0, 2.0, 2.0], [3.0, 0.0, 4.0, 1.0]]
+    """
+    from scipy import ndimage
+
+    labels, _ = ndimage.label(mask, structure=np.ones((3, 3)))
+    found = [
+        (columns.start, rows.start, columns.stop, rows.stop)
+        for rows, columns in ndimage.find_objects(labels)
+    ]
+    return np.array(found, np.float64).reshape(-1, 4)
+
+
+def best_box_iou(boxes: NDArray[np.float64], true: NDArray[np.float64], /) -> float:
+    """Return the largest IoU between any box and any true box; NaN without true boxes."""
+    if not len(true):
+        return math.nan
+    if not len(boxes):
+        return 0.0
+    low = np.maximum(boxes[:, None, :2], true[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], true[None, :, 2:])
+    common = np.prod(np.clip(high - low, 0, None), axis=2)
+    areas = [np.prod(side[:, 2:] - side[:, :2], axis=1) for side in (boxes, true)]
+    return float((common / (areas[0][:, None] + areas[1][None] - common)).max())
+
+
+def box_iou_curves(
+    attention: Any,
+    boxes: Sequence[Any],
+    /,
+    *,
+    thresholds: Sequence[float] | None = None,
+    sign: Sign = "positive",
+) -> NDArray[np.float64]:
+    """Best box IoU of each image at each threshold of its min–max scaled map.
+
+    A map that is constant scales to zero. Thresholds default to 0, 0.01, …, 0.99.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(images, thresholds)``; NaN rows for images without boxes. Everything about
+        `max_box_accuracy`, resampling included, comes from this table.
+    """
+    maps = _prepare(attention, sign)
+    levels = np.arange(100) / 100 if thresholds is None else np.asarray(thresholds, np.float64)
+    curves = np.empty((len(maps), len(levels)))
+    for i, (scaled, true) in enumerate(zip(_min_max(maps), _true_boxes(boxes, maps), strict=True)):
+        curves[i] = [best_box_iou(component_boxes(scaled >= level), true) for level in levels]
+    return curves
+
+
+def _min_max(maps: NDArray[np.float64]) -> NDArray[np.float64]:
+    low = maps.min(axis=(1, 2), keepdims=True)
+    high = maps.max(axis=(1, 2), keepdims=True)
+    scaled: NDArray[np.float64] = (maps - low) / np.where(high > low, high - low, 1)
+    return scaled
+
+
+class MaxBoxAccuracy(NamedTuple):
+    """Accuracy averaged over the IoU levels; for each level its accuracy and chosen threshold."""
+
+    value: float
+    accuracy: tuple[float, ...]
+    threshold: tuple[int, ...]
+
+
+def max_box_accuracy(
+    curves: NDArray[np.float64],
+    /,
+    *,
+    iou: Sequence[float] = (0.3, 0.5, 0.7),
+    choose_on: NDArray[Any] | None = None,
+    weights: NDArray[Any] | None = None,
+) -> MaxBoxAccuracy:
+    """Accuracy at the threshold that suits the data set best, averaged over IoU levels.
+
+    Parameters
+    ----------
+    curves
+        From `box_iou_curves`.
+    iou
+        Levels from which on an image counts as localised.
+    choose_on
+        Indices or booleans of the images on which thresholds are chosen; accuracy is then reported
+        on the others. Without it both are the same images, as in the published protocol, and the
+        figure is optimistic.
+    weights
+        How often each image counts, e.g. in a bootstrap resample: thresholds are chosen anew.
+
+    Examples
+    --------
+    >>> found = max_box_accuracy(np.array([[0.2, 0.6], [0.8, 0.4]]))
+    >>> found.value, found.accuracy
+    (0.6666666666666666, (1.0, 0.5, 0.5))
+    """
+    curves = np.asarray(curves, np.float64)
+    counts = np.ones(len(curves)) if weights is None else np.asarray(weights, np.float64)
+    chooser = np.ones(len(curves), bool)
+    if choose_on is not None:
+        chooser = np.zeros(len(curves), bool)
+        chooser[choose_on] = True
+    reported = chooser if choose_on is None else ~chooser
+    valid = np.isfinite(curves).all(axis=1)
+    found = [_chosen(curves >= level, counts, chooser & valid, reported & valid) for level in iou]
+    accuracy, threshold = zip(*found, strict=True)
+    return MaxBoxAccuracy(float(np.mean(accuracy)), accuracy, threshold)
+
+
+def _chosen(
+    hits: NDArray[np.bool_],
+    counts: NDArray[np.float64],
+    chooser: NDArray[np.bool_],
+    reported: NDArray[np.bool_],
+) -> tuple[float, int]:
+    best = int(np.argmax(counts[chooser] @ hits[chooser]))
+    total = counts[reported].sum()
+    return (float(counts[reported] @ hits[reported, best] / total) if total else math.nan), best
+
+
+def compute_max_box_accuracy(
+    attention: Any,
+    boxes: Sequence[Any],
+    /,
+    *,
+    iou: Sequence[float] = (0.3, 0.5, 0.7),
+    sign: Sign = "positive",
+) -> float:
+    """MaxBoxAccV2: share of images with a component box that matches a true box.
+
+    Maps are min–max scaled per image and thresholded hard; all components count, each against any
+    true box; one threshold per IoU level is chosen for the whole data set; the accuracies at IoU
+    0.3, 0.5 and 0.7 are averaged. Range [0, 1], higher is better. No chance value.
+
+    Examples
+    --------
+    >>> compute_max_box_accuracy(np.eye(4)[None], [[(0, 0, 1, 1)]])
+    1.0
+
+    References
+    ----------
+    Choe et al. (2020), Evaluating weakly supervised object localization methods right,
+    arXiv:2001.07437; its revision of 2020, arXiv:2007.04178.
+    """
+    return max_box_accuracy(box_iou_curves(attention, boxes, sign=sign), iou=iou).value
+
+
+def compute_pxap(attention: Any, masks: Any, /, *, sign: Sign = "positive") -> float:
+    """PxAP: average precision over all pixels of a data set, maps min–max scaled per image.
+
+    Range [0, 1], higher is better, chance the annotated share of the data set. NaN if nothing is
+    annotated.
+
+    Examples
+    --------
+    >>> compute_pxap(np.eye(4)[None], np.eye(4) > 0)
+    1.0
+
+    References
+    ----------
+    Choe et al. (2020), arXiv:2001.07437.
+    """
+    maps = _prepare(attention, sign)
+    inside = np.broadcast_to(to_numpy(check_masks(masks, check_maps(attention))), maps.shape)
+    pooled = _min_max(maps).reshape(1, -1)
+    return float(compute_average_precision(pooled, inside.reshape(1, -1)))

@@ -1,0 +1,287 @@
+"""`score_maps`: every figure of every map from one sort and a few running sums.
+
+Selections of pixels, rankings and energies of all maps come out of a single pass (`_cpu` for
+arrays in memory, `_torch` for tensors on a device); `Scores` turns its counts into columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from sightline._arrays import Array, is_torch, namespace, nan_where, to_numpy
+from sightline.metrics._border import check_choice, check_maps, check_masks
+from sightline.metrics._counts import Counts, Plan
+from sightline.metrics._regions import RegionTable
+from sightline.metrics.distribution import soft_target
+from sightline.metrics.location import dilate
+from sightline.metrics.scores import Scores, fill
+from sightline.metrics.selection import PERCENTILES, Sign, Threshold, Ties, parse_selection
+from sightline.metrics.spec import METRICS, Facts, MetricSpec
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["compute_all_metrics", "score_maps"]
+
+Asked = tuple[MetricSpec, Threshold | None]
+TOP_K = Threshold("top", 5)
+# Budgets that no tie rule changes: the maximum, the top k, as many pixels as are annotated.
+SHARED = (Threshold("top", 1), TOP_K, Threshold("matched"))
+
+
+def score_maps(
+    maps: Any,
+    masks: Any = None,
+    *,
+    regions: Sequence[Any] | None = None,
+    selection: str | Sequence[str] = "percentile",
+    percentiles: Sequence[float] = PERCENTILES,
+    sign: Sign = "positive",
+    ties: Ties = "share",
+    metrics: Sequence[str] | None = None,
+    nonfinite: Literal["raise", "drop"] = "raise",
+    threads: int | None = None,
+) -> Scores:
+    """Score maps against annotations: every one-pass metric of every map.
+
+    Parameters
+    ----------
+    maps
+        ``(..., H, W)``, numpy or torch, any real type. Results stay where the maps are.
+    masks
+        Annotated pixels, booleans or 0 and 1: one mask ``(H, W)`` for all maps or one for each.
+        May be left out if `regions` are given; it is then their union.
+    regions
+        For each map of the flattened batch (or once for all maps) its regions, each of which gets
+        scores of its own: boxes ``(x0, y0, x1, y1)`` as shares of the image, masks ``(H, W)``, or
+        an `Annotation`.
+    selection
+        Which pixels count as attended to: ``"percentile"``, ``"mass60"``, ``"mean"``,
+        ``"matched"``, or several of these.
+    percentiles
+        The thresholds of percentile selection: 90 selects the top 10% of the pixels.
+    sign
+        ``"positive"`` sets negative values to 0 (attention), ``"absolute"`` takes magnitudes
+        (gradients), ``"signed"`` keeps them; rankings alone are then defined.
+    ties
+        ``"share"``: equal pixels at a threshold are selected in equal parts. ``"include"``: the
+        literal ``map >= quantile``.
+    metrics
+        Names from `METRICS`, with or without a threshold, instead of all one-pass metrics; those
+        that take longer (soft targets, entropy, …) are computed only when named.
+    nonfinite
+        ``"raise"`` names the first map with NaN or infinity; ``"drop"`` scores it NaN.
+    threads
+        Threads on the CPU; as many as there are cores by default. They change no bit.
+
+    Returns
+    -------
+    Scores
+        A mapping from column name to array of the maps' leading shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> maps = np.random.default_rng(0).random((2, 8, 8))
+    >>> mask = np.zeros((8, 8), bool)
+    >>> mask[2:5, 2:5] = True
+    >>> scores = score_maps(maps + 3 * mask, mask)
+    >>> scores["auc_roc"].tolist(), scores["pointing"].tolist()
+    ([1.0, 1.0], [1.0, 1.0])
+    """
+    maps = check_maps(maps)
+    check_choice("sign", sign, get_args(Sign))
+    check_choice("ties", ties, get_args(Ties))
+    check_choice("nonfinite", nonfinite, ("raise", "drop"))
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be at least 1; got {threads}")
+    asked, plan = _asked(metrics, parse_selection(selection, percentiles), sign, ties)
+    shape, size = tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
+    table = None if regions is None else RegionTable.build(regions, math.prod(shape), *size)
+    masks = _masks(masks, maps, table)
+    xp = namespace(maps)
+    flat, inside = (xp.reshape(array, (-1, *size)) for array in (maps, masks))
+    counts = _measure(flat, inside, plan, table, nonfinite == "drop", threads)
+    scores = Scores(counts, plan, shape, table)
+    fill(scores, [item for item in asked if _in_pass(item)])
+    if scores.regions is not None:
+        regional = [item for item in asked if _in_pass(item) and item[0].level == "region"]
+        fill(scores.regions, regional)
+    for item in asked:
+        if not _in_pass(item):
+            _add_on_request(scores, item, flat, inside, table, sign)
+    return scores
+
+
+def compute_all_metrics(
+    attention: Any,
+    mask: Any,
+    /,
+    *,
+    percentiles: Sequence[float] = PERCENTILES,
+    sign: Sign = "positive",
+    ties: Ties = "share",
+) -> dict[str, float]:
+    """Score one map against one mask with every one-pass metric: `score_maps` as a plain dict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = compute_all_metrics(np.eye(8), np.eye(8) > 0)
+    >>> scores["coverage"], scores["coverage_chance"], scores["iou@90"]
+    (1.0, 0.125, 0.8)
+    """
+    attention = check_maps(attention)
+    if len(attention.shape) != 2:
+        raise InputError(
+            f"compute_all_metrics takes one map (H, W); got {len(attention.shape)} axes. "
+            "For batches use score_maps"
+        )
+    scores = score_maps(attention, mask, percentiles=percentiles, sign=sign, ties=ties)
+    return {name: float(scores[name]) for name in scores}
+
+
+def _masks(masks: Any, maps: Array, table: RegionTable | None) -> Array:
+    if masks is not None:
+        return check_masks(masks, maps)
+    if table is None:
+        raise InputError("score_maps needs masks, regions, or both")
+    union = table.union(*maps.shape[-2:]).reshape(tuple(maps.shape))
+    return check_masks(union, maps)
+
+
+def _measure(
+    maps: Array,
+    masks: Array,
+    plan: Plan,
+    table: RegionTable | None,
+    drop: bool,
+    threads: int | None,
+) -> Counts:
+    """Take the pass where the maps live; tensors in main memory go through the kernels too."""
+    if is_torch(maps) and maps.device.type != "cpu":
+        from sightline.metrics import _torch
+
+        return _torch.measure(maps, masks, plan, table=table, drop=drop)
+    from sightline.metrics import _cpu
+
+    tensors = is_torch(maps)
+    if tensors and str(maps.dtype) == "torch.bfloat16":
+        maps = maps.float()  # numpy has no such type; float32 holds every value
+    counts = _cpu.measure(
+        to_numpy(maps), to_numpy(masks), plan, table=table, drop=drop, threads=threads
+    )
+    if not tensors:
+        return counts
+    from sightline.metrics import _torch
+
+    return _torch.from_numpy(counts)
+
+
+def _asked(
+    names: Sequence[str] | None, thresholds: tuple[Threshold, ...], sign: Sign, ties: Ties
+) -> tuple[list[Asked], Plan]:
+    """Return the metrics with their thresholds, and the pass that serves them."""
+    if isinstance(names, str):
+        raise InputError(f"metrics must be a list of names; got the text {names!r}")
+    wanted = [spec.name for spec in METRICS.values() if spec.one_pass] if names is None else names
+    asked = [item for name in wanted for item in _parse(name, thresholds)]
+    if sign == "signed":
+        if any(t.kind in ("mass", "mean") for _, t in asked if t is not None):
+            raise InputError("mass and mean selection need sign 'positive' or 'absolute'")
+        asked = [item for item in asked if names is not None or item[0].name != "coverage"]
+        if any(spec.category in ("energy", "complexity") for spec, _ in asked):
+            raise InputError("a signed map has no energy: use sign 'positive' or 'absolute'")
+    asked = list(dict.fromkeys(asked))
+    budgets = dict.fromkeys(t for item in asked if _in_pass(item) and (t := item[1]) is not None)
+    shared = dict.fromkeys((*SHARED, *(t for t in budgets if t.kind == "top")))
+    chosen = tuple(t for t in budgets if t.kind != "top")
+    return asked, Plan(tuple(shared), chosen, sign, ties)
+
+
+def _parse(name: str, thresholds: tuple[Threshold, ...]) -> list[Asked]:
+    """Read ``metric[@threshold]``."""
+    metric, at, token = name.partition("@")
+    spec = METRICS[metric]
+    if spec.level == "dataset" and spec.name != "shuffled_auc":
+        raise InputError(
+            f"{metric} is a figure of a data set, not of a map: "
+            f"call sightline.metrics.{spec.function.__name__}"
+        )
+    threshold = Threshold.parse(token) if at else None
+    kinds = _KINDS.get(
+        metric, ("percentile", "mass", "mean", "matched") if spec.thresholded else ()
+    )
+    if threshold is not None and threshold.kind not in kinds:
+        fitting = f"a threshold of kind {' or '.join(kinds)}" if kinds else "no threshold"
+        raise InputError(f"{metric} takes {fitting}; got {name!r}")
+    if metric in ("top_k_pointing", "top_k_any"):
+        return [(spec, threshold or TOP_K)]
+    return [(spec, t) for t in thresholds] if spec.thresholded and not at else [(spec, threshold)]
+
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "pointing": ("tolerance",),
+    "top_k_pointing": ("top",),
+    "top_k_any": ("top",),
+}
+
+
+def _in_pass(item: Asked) -> bool:
+    """Say whether the one pass gives a metric."""
+    spec, threshold = item
+    return spec.one_pass and (threshold is None or threshold.kind != "tolerance")
+
+
+def _add_on_request(
+    scores: Scores, item: Asked, maps: Array, masks: Array, table: RegionTable | None, sign: Sign
+) -> None:
+    """Add the columns of a metric that the one pass does not give, by its definition."""
+    spec, threshold = item
+    xp = namespace(maps)
+    if threshold is not None:  # the pointing game with a tolerance
+        near = dilate(masks, threshold.level)
+        share = xp.mean(xp.astype(xp.reshape(near, (near.shape[0], -1)), xp.float64), axis=-1)
+        values = spec.function(maps, masks, threshold.level, sign=sign)
+        scores.add(f"{spec.name}@{threshold}", values)
+        scores.add(f"{spec.name}_chance@{threshold}", nan_where(xp.isnan(values), share))
+        return
+    against = _against(spec, maps, masks, table)
+    values = spec.function(maps, *against, sign=sign)
+    scores.add(spec.name, values)
+    if spec.chance is not None:
+        chance = spec.chance.value(Facts(scores.counts.pixels, scores.counts.inside))
+        scores.add(f"{spec.name}_chance", nan_where(xp.isnan(values), chance))
+    elif "target" in spec.needs:  # what a map without any information would get
+        even = xp.ones_like(xp.astype(maps, xp.float64))
+        scores.add(f"{spec.name}_uniform", spec.function(even, *against, sign=sign))
+
+
+def _against(spec: MetricSpec, maps: Array, masks: Array, table: RegionTable | None) -> list[Array]:
+    """Return what a metric compares the maps with."""
+    xp = namespace(maps)
+    found = []
+    for need in spec.needs:
+        if need == "mask":
+            found.append(masks)
+        elif need == "others":
+            counts = xp.astype(masks, xp.float64)
+            found.append(xp.sum(counts, axis=0) - counts)
+        else:
+            if table is None:
+                raise InputError(
+                    f"{spec.name} needs regions, from which its soft target is made; "
+                    f"or call sightline.metrics.{spec.function.__name__}(map, target)"
+                )
+            height, width = maps.shape[-2:]
+            scale = np.array([width, height, width, height])
+            targets = [
+                soft_target(table.boxes[start:stop] / scale, height, width)
+                for start, stop in table.spans
+            ]
+            found.append(xp.asarray(np.stack(targets), device=maps.device))
+    return found

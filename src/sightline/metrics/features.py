@@ -1,0 +1,182 @@
+"""Regions and their labels: one map against each region of an annotation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.metrics._border import check_maps
+from sightline.metrics.chance import iou_ceiling, iou_chance
+from sightline.metrics.overlap import IoU, compute_iou, compute_recall
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sightline._arrays import Array
+    from sightline.metrics.selection import Sign, Ties
+    from sightline.records import Annotation
+
+__all__ = [
+    "FeatureScore",
+    "RegionIoU",
+    "aggregate_by_feature_type",
+    "bbox_recall",
+    "compute_image_iou",
+    "compute_per_bbox_iou",
+]
+
+
+class RegionIoU(NamedTuple):
+    """The IoU of one region, with what chance gives and what is possible at these areas."""
+
+    label: str
+    iou: float
+    chance: float
+    ceiling: float
+
+
+def compute_image_iou(
+    attention: Any,
+    annotation: Annotation,
+    /,
+    percentile: float = 90,
+    *,
+    selection: str = "percentile",
+    sign: Sign = "positive",
+    ties: Ties = "share",
+) -> IoU:
+    """IoU with the union of an annotation's regions, laid over the map.
+
+    Parameters as in `compute_iou`.
+    """
+    maps = check_maps(attention)
+    mask = annotation.union_mask(maps.shape[-2], maps.shape[-1])
+    found: IoU = compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
+    return found
+
+
+def compute_per_bbox_iou(
+    attention: Any,
+    annotation: Annotation,
+    /,
+    percentile: float = 90,
+    *,
+    selection: str = "percentile",
+    sign: Sign = "positive",
+    ties: Ties = "share",
+) -> list[RegionIoU]:
+    """IoU of one map with each region alone, with each region's own chance and ceiling.
+
+    Attention on other instances of the same thing lowers it, annotated or not: read it beside
+    `bbox_recall`. Parameters as in
+    `compute_iou`.
+    """
+    maps = check_maps(attention)
+    if len(maps.shape) != 2:
+        raise InputError("compute_per_bbox_iou takes one map (H, W); for batches use score_maps")
+    found = []
+    for region in annotation.regions:
+        mask = region.to_mask(*maps.shape)
+        iou, a, g = (
+            float(x)
+            for x in compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
+        )
+        found.append(RegionIoU(region.label, iou, iou_chance(a, g), iou_ceiling(a, g)))
+    return found
+
+
+def bbox_recall(
+    attention: Any,
+    mask: Any,
+    /,
+    percentile: float = 90,
+    *,
+    selection: str = "percentile",
+    sign: Sign = "positive",
+    ties: Ties = "share",
+) -> Array:
+    """Share of one region's pixels that are selected: `compute_recall` for a region's mask.
+
+    It does not fall directly when the map marks instances that nobody annotated, but it does fall
+    as they use up the pixels to select; and a map that selects everything has recall 1.
+    """
+    return compute_recall(attention, mask, percentile, selection=selection, sign=sign, ties=ties)
+
+
+class FeatureScore(NamedTuple):
+    """A score over all regions with one label."""
+
+    mean: float
+    std: float
+    n: int
+    undefined: int
+    low: float
+    high: float
+
+
+def aggregate_by_feature_type(
+    results: Sequence[Sequence[Sequence[Any]]],
+    /,
+    *,
+    parents: Mapping[str, Sequence[str]] | None = None,
+    confidence: float = 0.95,
+) -> dict[str, FeatureScore]:
+    """Mean score of each label, and of each of its ancestors, over many images.
+
+    Parameters
+    ----------
+    results
+        For each image its regions as ``(label, value, ...)``, e.g. from `compute_per_bbox_iou`.
+    parents
+        For each label the labels above it; a region counts once for each ancestor.
+    confidence
+        Of the interval: Student's t with a standard error clustered by image, since regions of one
+        image are not independent. NaN with fewer than two images.
+
+    Examples
+    --------
+    >>> images = [[("window", 0.2), ("door", 0.5)], [("window", 0.4)]]
+    >>> scores = aggregate_by_feature_type(images, parents={"window": ["opening"]})
+    >>> round(scores["window"].mean, 3), scores["opening"].n
+    (0.3, 2)
+    """
+    values: dict[str, list[list[float]]] = {}
+    for image in results:
+        here: dict[str, list[float]] = {}
+        for label, value, *_ in image:
+            for name in _with_ancestors(label, parents or {}):
+                here.setdefault(name, []).append(float(value))
+        for name, found in here.items():
+            values.setdefault(name, []).append(found)
+    return {name: _feature_score(values[name], confidence) for name in sorted(values)}
+
+
+def _with_ancestors(label: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    found, queue = [], [label]
+    while queue:
+        name = queue.pop()
+        if name not in found:
+            found.append(name)
+            queue += parents.get(name, ())
+    return found
+
+
+def _feature_score(images: list[list[float]], confidence: float) -> FeatureScore:
+    import numpy as np
+    from scipy.special import stdtrit
+
+    everything = np.concatenate([np.asarray(image) for image in images])
+    valid = everything[np.isfinite(everything)]
+    undefined = everything.size - valid.size
+    if not valid.size:
+        return FeatureScore(math.nan, math.nan, 0, undefined, math.nan, math.nan)
+    mean = float(valid.mean())
+    std = float(valid.std(ddof=1)) if valid.size > 1 else math.nan
+    residuals = np.array([np.nansum(np.asarray(image) - mean) for image in images if len(image)])
+    clusters = sum(bool(np.isfinite(image).any()) for image in images)
+    if clusters < 2:
+        return FeatureScore(mean, std, valid.size, undefined, math.nan, math.nan)
+    error = math.sqrt(clusters / (clusters - 1) * float((residuals**2).sum())) / valid.size
+    half = float(stdtrit(clusters - 1, 0.5 + confidence / 2)) * error
+    return FeatureScore(mean, std, valid.size, undefined, mean - half, mean + half)

@@ -1,0 +1,347 @@
+"""`Scores`: the columns that follow from one pass over a batch of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from sightline._arrays import Array, divide, namespace, nan_where, to_numpy
+from sightline.metrics.chance import (
+    average_precision_random,
+    chance_corrected_iou,
+    iou_ceiling,
+)
+from sightline.metrics.spec import METRICS, Facts, MetricSpec
+from sightline.records import InputError, UnknownNameError, row_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sightline.metrics._counts import Counts, Plan, RegionCounts
+    from sightline.metrics._regions import RegionTable
+    from sightline.metrics.selection import Threshold
+
+__all__ = ["Columns", "RegionScores", "Scores"]
+
+Thunk = Callable[[], Array]
+
+
+class Columns(Mapping[str, Array]):
+    """Read-only columns, each computed when first asked for.
+
+    `len`, `in` and iteration tell the names; ``columns[name]`` the values. `reasons` says why a
+    value is NaN.
+    """
+
+    def __init__(self, part: _Part, shape: tuple[int, ...]) -> None:
+        self._part, self._shape = part, shape
+        self._thunks: dict[str, Thunk] = {}
+        self._done: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._thunks:
+            self._refuse(name)
+        if name not in self._done:
+            values = self._thunks[name]()
+            if values.shape != self._shape:
+                values = namespace(values).reshape(values, self._shape)
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
+            self._done[name] = values
+        return self._done[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._thunks
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._thunks)
+
+    def __len__(self) -> int:
+        return len(self._thunks)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(list(self)[:6])
+        return f"<{type(self).__name__} {self._shape or 'of one map'}: {shown}, … ({len(self)})>"
+
+    def _refuse(self, name: str) -> NoReturn:
+        metric = name.partition("@")[0].removesuffix("_chance")
+        if metric in METRICS and not METRICS[metric].one_pass:
+            raise UnknownNameError(
+                f"{name!r} was not asked for: score_maps(..., metrics=[{name!r}])"
+            )
+        if metric == "coverage":
+            raise UnknownNameError("a signed map has no energy, so no 'coverage'")
+        close = get_close_matches(name, self._thunks, n=3)
+        hint = f"; nearest: {', '.join(close)}" if close else ""
+        raise UnknownNameError(f"no column {name!r}{hint}")
+
+    def add(self, name: str, values: Array | Thunk) -> None:
+        """Add a column: its flat values, or how to compute them."""
+        self._thunks[name] = values if callable(values) else lambda: values
+
+    def reasons(self, name: str) -> NDArray[Any]:
+        """Say for each value of a column why it is NaN; an empty text where it is defined."""
+        values = to_numpy(self[name]).reshape(-1)
+        return self._part.reasons(name, np.isnan(values)).reshape(self._shape)
+
+    def _frame(self, keys: Mapping[str, Any]) -> pd.DataFrame:
+        import pandas as pd
+
+        columns = {name: to_numpy(self[name]).reshape(-1) for name in self}
+        return pd.DataFrame({**keys, **columns})
+
+
+class _Part:
+    """Counts of a batch or of its regions, under one set of formulas.
+
+    A formula gives its metric at every budget at once, an array `(budgets, items)`, or `(1, items)`
+    where no budget is involved.
+    """
+
+    def __init__(self, counts: Counts | RegionCounts, plan: Plan, pixels: int) -> None:
+        self.counts, self.plan, self.pixels = counts, plan, pixels
+        self.selected, self.hits = counts.selected, counts.selected.hits
+        self.a, self.g = self.selected.budget / pixels, counts.inside[None] / pixels
+        self.position = {str(threshold): k for k, (threshold, _) in enumerate(plan.all)}
+        # A shared budget and a threshold of the selection may bear one name: the latter counts.
+        self.first = {str(t): k for k, t in reversed(list(enumerate(plan.shared)))}
+        self._tables: dict[str, Array] = {}
+
+    def table(self, name: str) -> Array:
+        """Return a metric, its chance value or another figure at every budget."""
+        if name not in self._tables:
+            self._tables[name] = self._formula(name)
+        return self._tables[name]
+
+    def column(self, name: str, k: int) -> Array:
+        """Return a metric at one budget."""
+        table = self.table(name)
+        return table[k if table.shape[0] > 1 else 0]
+
+    def _formula(self, name: str) -> Array:
+        counts, budget, hits = self.counts, self.selected.budget, self.hits
+        inside = counts.inside[None]
+        match name:
+            case "annotation_area":
+                return self.g
+            case "attention_area":
+                return self.a
+            case "coverage":
+                return self._defined(divide(counts.energy_inside, counts.energy)[None])
+            case "iou":
+                return self._defined(divide(hits, budget + inside - hits))
+            case "iou_ceiling":
+                return self._defined(iou_ceiling(self.a, self.g))
+            case "iou_share":
+                return divide(self.table("iou"), self.table("iou_ceiling"))
+            case "iou_corrected":
+                return chance_corrected_iou(self.table("iou"), self.a, self.g)
+            case "dice":
+                return self._defined(divide(2 * hits, budget + inside))
+            case "precision" | "top_k_pointing":
+                return self._defined(divide(hits, budget))
+            case "recall" | "relevance_rank":
+                return divide(hits, inside)
+            case "lift":
+                return divide(self.table("recall"), self.a)
+            case "pointing":
+                return self._defined(hits)
+            case "top_k_any":
+                return self._any_of_top()
+            case "average_precision_random":
+                return average_precision_random(inside, self.pixels)
+        if name.endswith("_chance"):
+            return self._chance(METRICS[name.removesuffix("_chance")])
+        return getattr(counts, name)[None]
+
+    def _defined(self, values: Array) -> Array:
+        """Return NaN for every empty annotation."""
+        return nan_where(self.counts.inside[None] == 0, values)
+
+    def _any_of_top(self) -> Array:
+        """Chance that one of the top pixels is inside, drawing the last ones from the ties."""
+        chosen, xp, some = self.selected, namespace(self.hits), slice(len(self.plan.shared))
+        draws, tied = chosen.budget[some] - chosen.above[some], chosen.tied[some]
+        outside, missed = tied - chosen.tied_inside[some], xp.ones_like(draws)
+        for i in range(int(max(t.level for t in self.plan.shared if t.kind == "top"))):
+            left = xp.where(outside > i, outside - i, xp.zeros_like(outside))
+            missed = xp.where(i < draws, missed * divide(left, tied - i), missed)
+        hit = xp.where(chosen.above_inside[some] > 0, xp.ones_like(missed), 1 - missed)
+        return self._defined(nan_where(xp.isnan(draws), hit))
+
+    def _chance(self, spec: MetricSpec) -> Array:
+        """Return a metric's chance value, NaN wherever the metric itself is."""
+        values = self.table(spec.name)
+        if spec.chance is None:
+            raise InputError(f"{spec.name} declares no chance value")
+        xp, inside = namespace(values), self.counts.inside[None]
+        if spec.name == "top_k_any":
+            levels = [t.level if t.kind == "top" else 1 for t in self.plan.shared]
+            facts = [Facts(self.pixels, inside, None, int(level)) for level in levels]
+            chance = xp.concat([spec.chance.value(fact) for fact in facts])
+        else:
+            chance = spec.chance.value(Facts(self.pixels, inside, self.selected.budget))
+        return nan_where(xp.isnan(values), xp.broadcast_to(chance, values.shape))
+
+    def reasons(self, name: str, missing: NDArray[np.bool_]) -> NDArray[Any]:
+        """Say why the missing values of a column are."""
+        token = name.partition("@")[2]
+        budget = self.selected.budget[self.position.get(token, 0)]
+        budget = to_numpy(budget) if token else np.ones(len(missing))
+        energy, inside = to_numpy(self.counts.energy), to_numpy(self.counts.inside)
+        conditions = {
+            "map is not finite": np.isnan(inside),
+            "empty annotation": inside == 0,
+            "fewer than k pixels": np.isnan(budget) & token.startswith("k"),
+            "map sums to zero": energy == 0,
+            "annotation covers the image": inside == self.pixels,
+            "nothing selected": budget == 0,
+            "everything selected": budget == self.pixels,
+        }
+        out = np.where(missing, "undefined", "").astype(object)
+        for reason, holds in reversed(conditions.items()):
+            out[missing & holds] = reason
+        return out
+
+
+class RegionScores(Columns):
+    """Columns with one value per pair of map and region.
+
+    Attributes
+    ----------
+    map, region
+        Which map of the flattened batch, and which of its regions (its number in the annotation).
+    label
+        The regions' labels, empty where they have none.
+    """
+
+    def __init__(self, part: _Part, counts: RegionCounts, table: RegionTable) -> None:
+        super().__init__(part, (len(counts.map),))
+        self.map = counts.map
+        self.region = table.numbers[counts.region]
+        self.label = np.array([table.labels[i] for i in counts.region], object)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with a line per region."""
+        return self._frame({"map": self.map, "region": self.region, "label": self.label})
+
+
+class Scores(Columns):
+    """Scores of a batch of maps: a read-only mapping from column name to array.
+
+    Names are ``metric[@threshold]``, as in ``scores["coverage"]``, ``scores["iou@90"]``,
+    ``scores["iou_chance@90"]``. Arrays have the leading shape of the maps and live where the maps
+    live. ``scores.regions`` holds the columns of the regions, if any were given.
+    """
+
+    def __init__(
+        self, counts: Counts, plan: Plan, shape: tuple[int, ...], table: RegionTable | None
+    ) -> None:
+        super().__init__(_Part(counts, plan, counts.pixels), shape)
+        self.counts, self.plan = counts, plan
+        self.regions: RegionScores | None = None
+        if counts.regions is not None and table is not None:
+            part = _Part(counts.regions, plan, counts.pixels)
+            self.regions = RegionScores(part, counts.regions, table)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with a line per map."""
+        return self._frame({"map": np.arange(int(np.prod(self._shape)))})
+
+    def to_rows(self, keys: Mapping[str, Any] | None = None) -> pa.Table:
+        """Return the scores as rows of the long table, one row for each score.
+
+        Parameters
+        ----------
+        keys
+            Values for the key columns (``image``, ``model``, ``layer``, …): one for all maps, or
+            one per map of the flattened batch. Those left out are empty or null.
+        """
+        import pyarrow as pa
+
+        maps = np.arange(int(np.prod(self._shape)))
+        tables = [_rows(self, maps, None, keys or {})]
+        if self.regions is not None:
+            tables.append(_rows(self.regions, self.regions.map, self.regions.region, keys or {}))
+        return pa.concat_tables(tables).unify_dictionaries()
+
+
+def fill(columns: Columns, metrics: Sequence[tuple[MetricSpec, Threshold | None]]) -> None:
+    """Give a table its columns: each metric, its chance, and what it must be read with."""
+    part = columns._part
+    columns.add("annotation_area", partial(part.column, "annotation_area", 0))
+    for spec, threshold in metrics:
+        names = [spec.name] + ([] if spec.chance is None else [f"{spec.name}_chance"])
+        names += _COMPANIONS.get(spec.name, []) + ["attention_area"] * spec.thresholded
+        suffix, k = "" if threshold is None else f"@{threshold}", _position(part, spec, threshold)
+        for name in names:
+            columns.add(name + suffix, partial(part.column, name, k))
+
+
+_COMPANIONS = {"iou": ["iou_ceiling"], "average_precision": ["average_precision_random"]}
+
+
+def _position(part: _Part, spec: MetricSpec, threshold: Threshold | None) -> int:
+    """Return which budget a metric reads."""
+    if spec.name == "relevance_rank":
+        return part.first["matched"]
+    return part.first["k1"] if threshold is None else part.position[str(threshold)]
+
+
+def _rows(columns: Columns, owner: NDArray[Any], region: Any, keys: Mapping[str, Any]) -> pa.Table:
+    """Lay the metric columns of a table under one another."""
+    import pyarrow as pa
+
+    schema = row_schema()
+    unknown = set(keys) - set(schema.names)
+    if unknown:
+        raise InputError(f"not a key column: {sorted(unknown)}; known: {', '.join(schema.names)}")
+    names = [
+        name for name in columns if name.partition("@")[0] in METRICS or "attention_area" in name
+    ]
+    lines, count = len(owner), len(names)
+    values = np.concatenate([to_numpy(columns[name]).reshape(-1) for name in names] or [[]])
+    data: dict[str, Any] = {name: keys.get(name, _EMPTY.get(name)) for name in schema.names}
+    data = {name: _per_row(value, owner, count) for name, value in data.items()}
+    data["region"] = None if region is None else np.tile(region, count)
+    data["metric"] = np.repeat([name.partition("@")[0] for name in names], lines)
+    data["threshold"] = np.repeat([name.partition("@")[2] for name in names], lines)
+    data["value"] = values
+    area = to_numpy(columns["annotation_area"]).reshape(-1)
+    data["area"] = np.tile(area.astype(np.float32), count)
+    return pa.table([_arrow(data[f.name], f.type, lines * count) for f in schema], schema=schema)
+
+
+_TEXTS = ("study", "rules", "image", "model", "variant", "method", "target", "check")
+_EMPTY: dict[str, Any] = {**dict.fromkeys(_TEXTS, ""), "visible": 1.0}
+
+
+def _per_row(value: Any, owner: NDArray[Any], count: int) -> Any:
+    """Spread one value per map over the rows; single values stay single."""
+    if value is None or isinstance(value, str) or np.ndim(value) == 0:
+        return value
+    array = np.asarray(value)
+    if len(array) <= owner.max(initial=-1):
+        raise InputError(f"a key column must have one value per map; got {len(array)}")
+    return np.tile(array[owner], count)
+
+
+def _arrow(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    if value is None:
+        return pa.nulls(rows, kind)
+    if np.ndim(value) == 0:
+        if pa.types.is_dictionary(kind):
+            return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([str(value)]))
+        return pa.array(np.full(rows, value), kind)
+    if pa.types.is_dictionary(kind):
+        texts, codes = np.unique(np.asarray(value, str), return_inverse=True)
+        return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(texts.tolist()))
+    return pa.array(value, kind)

@@ -1,0 +1,50 @@
+"""A named table that refuses duplicates and helps with typing errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import TypeVar
+
+from sightline.records import UnknownNameError
+
+__all__ = ["Registry"]
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T]):
+    """A read-only mapping from name to entry that grows through `add`.
+
+    Examples
+    --------
+    >>> colours: Registry[int] = Registry("colour")
+    >>> colours.add("red", 1)
+    >>> colours["rad"]
+    Traceback (most recent call last):
+        ...
+    sightline.records.UnknownNameError: unknown colour 'rad'; did you mean 'red'? Known: red
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, T] = {}
+
+    def add(self, name: str, entry: T) -> None:
+        """Add `entry` under `name`; a name that is taken raises."""
+        if name in self._entries:
+            raise ValueError(f"{self.kind} {name!r} is registered twice")
+        self._entries[name] = entry
+
+    def __getitem__(self, name: str) -> T:
+        if name in self._entries:
+            return self._entries[name]
+        close = get_close_matches(str(name), self._entries, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise UnknownNameError(f"unknown {self.kind} {name!r}{hint} Known: {', '.join(self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import sightline
+from sightline.cli import app
+from sightline.data import read_annotations
+from sightline.data.toy import METHODS
+from sightline.metrics import METRICS
+
+ROOT = Path(__file__).parents[1]
+BOXES = """image,label,x0,y0,x1,y1
+a.jpg,door,0.0,0.0,0.5,0.5
+a.jpg,gone,1.5,0.0,1.6,0.5
+b.jpg,[arch],0.25,0.25,0.75,0.75
+lost.jpg,door,0.0,0.0,0.5,0.5
+"""
+
+
+def run(*arguments: object, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    (tmp_path / "maps").mkdir()
+    for name, size in (("a", (8, 8)), ("b.jpg", (6, 10)), ("other", (8, 8))):
+        np.save(tmp_path / "maps" / f"{name}.npy", rng.random(size, np.float32))
+    (tmp_path / "boxes.csv").write_text(BOXES)
+    return tmp_path
+
+
+def score(files: Path, *options: object, out: str = "scores.csv", code: int = 0) -> Any:
+    arguments = (files / "maps", "--annotations", files / "boxes.csv", "--out", files / out)
+    return run("score", *arguments, *options, code=code)
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"sightline {sightline.__version__}\n"
+    for arguments in (["--help"], ["score", "--help"], ["metrics", "--help"], ["demo", "--help"]):
+        assert "Usage:" in run(*arguments).stdout
+    assert "cover the whole image" in " ".join(run("score", "--help").stdout.split())
+
+
+def test_installed_command() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("sightline"), "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("sightline ")
+
+
+def test_metrics_table_and_json() -> None:
+    table = run("metrics").stdout
+    listed = json.loads(run("metrics", "--json").stdout)
+    assert [metric["name"] for metric in listed] == list(METRICS)
+    assert all(metric["name"] in table for metric in listed)
+    assert all(metric["meaning"] and metric["citation"] for metric in listed)
+    coverage = next(metric for metric in listed if metric["name"] == "coverage")
+    assert (coverage["direction"], coverage["range"], coverage["chance"]) == ("higher", [0, 1], "g")
+    lift = next(metric for metric in listed if metric["name"] == "lift")
+    assert lift["range"] == [0, None]
+
+
+def test_score_writes_csv_and_shows_what_matters(files: Path) -> None:
+    out = score(files, "--percentiles", "90,50").stdout
+    frame = pd.read_csv(files / "scores.csv")
+    assert frame["image"].tolist() == ["a.jpg", "a.jpg", "b.jpg", "b.jpg"]
+    assert frame["region"].fillna(-1).tolist() == [-1, 0, -1, 0]
+    assert frame["label"].fillna("").tolist() == ["", "door", "", "[arch]"]
+    mean = frame.loc[frame["region"].isna(), "iou@90"].mean()
+    (line,) = (line for line in out.splitlines() if "iou@90" in line)
+    assert f"{mean:.3f}" in line
+    assert "iou@50" in out
+    assert "1 images without a map: lost.jpg" in out
+    assert "1 maps without an annotation: other" in out
+    assert "1 regions outside their image, dropped: a.jpg #1 (gone)" in out
+    assert str(files / "scores.csv") in out
+
+
+def test_score_writes_the_same_in_every_format(files: Path) -> None:
+    for name in ("s.csv", "s.parquet", "s.json"):
+        score(files, out=name)
+    csv, parquet = pd.read_csv(files / "s.csv"), pd.read_parquet(files / "s.parquet")
+    rows = json.loads((files / "s.json").read_text())
+    assert list(csv) == list(parquet) == list(rows[0])
+    for column in csv.columns[3:]:
+        np.testing.assert_array_equal(csv[column], parquet[column])
+        np.testing.assert_array_equal(
+            parquet[column], [np.nan if row[column] is None else row[column] for row in rows]
+        )
+    assert sorted(path.name for path in files.iterdir()) == sorted(
+        ["boxes.csv", "maps", "s.csv", "s.json", "s.parquet"]
+    )
+
+
+def test_score_prints_json_alone(files: Path) -> None:
+    result = score(files, "--json", "--selection", "mass60,matched", "--sign", "absolute")
+    report = json.loads(result.stdout)
+    assert (report["images"], report["regions"]) == (2, 2)
+    assert report["out"] == str(files / "scores.csv")
+    assert report["images_without_map"] == ["lost.jpg"]
+    assert report["maps_without_annotation"] == ["other"]
+    assert report["dropped"] == [{"image": "a.jpg", "region": 1, "label": "gone"}]
+    found = {row["metric"]: row for row in report["summary"]}
+    assert {"coverage", "auc_roc", "iou@mass60", "iou@matched"} <= found.keys()
+    assert not any(metric.startswith("iou@9") for metric in found)
+    assert found["auc_roc"]["chance"] == 0.5
+    assert found["auc_roc"]["ceiling"] is None
+    assert found["iou@matched"]["ceiling"] == 1
+    assert (found["coverage"]["n"], found["coverage"]["undefined"]) == (2, 0)
+
+
+def test_options_reach_the_engine(files: Path) -> None:
+    np.save(files / "maps" / "a.npy", np.full((8, 8), -1.0))
+    (files / "maps" / "b.jpg.npy").unlink()
+    values = {}
+    for options in (
+        ("--ties", "share"),
+        ("--ties", "include"),
+        ("--sign", "absolute"),
+        ("--sign", "signed", "--threads", "1"),
+    ):
+        score(files, "--percentiles", "75", *options)
+        frame = pd.read_csv(files / "scores.csv")
+        values[options[1]] = frame["attention_area@75"].iloc[0]
+        assert ("coverage" in frame) == (options[1] != "signed")
+        if "coverage" in frame:
+            assert frame["coverage"].isna().iloc[0] == (options[1] != "absolute")
+    assert values == {"share": 0.25, "include": 1.0, "absolute": 0.25, "signed": 0.25}
+
+
+def test_long_lists_are_cut_in_text_and_whole_in_json(files: Path) -> None:
+    with (files / "boxes.csv").open("a") as file:
+        file.writelines(f"lost{i}.jpg,door,0,0,1,1\n" for i in range(9))
+    out = score(files).stdout
+    assert "10 images without a map: lost.jpg, lost0.jpg, lost1.jpg, lost2.jpg, lost3.jpg, …" in out
+    assert "lost4.jpg" not in out
+    assert len(json.loads(score(files, "--json").stdout)["images_without_map"]) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--out", "scores.xlsx"), "scores.xlsx: a table must end in .csv, .parquet, .json"),
+        (("--out", "none/s.csv"), "none/s.csv: folder none does not exist"),
+        (("--annotations", "none.json"), "none.json: cannot be read: No such file or directory"),
+        (
+            ("--percentiles", "90,high"),
+            "--percentiles must be numbers separated by commas: '90,high'",
+        ),
+    ],
+)
+def test_errors_are_one_line(files: Path, options: tuple[str, str], message: str) -> None:
+    result = score(files, *options, code=2)
+    assert result.stderr == f"error: {message}\n"
+    assert result.stdout == ""
+    assert not (files / "scores.csv").exists()
+
+
+def test_engine_errors_are_one_line(files: Path) -> None:
+    for options in (
+        ("--selection", "best"),
+        ("--percentiles", "101"),
+        ("--sign", "signed", "--selection", "mean"),
+    ):
+        result = score(files, *options, code=2)
+        assert re.fullmatch(r"error: .+\n", result.stderr)
+
+
+def test_bad_map_is_named(files: Path) -> None:
+    np.save(files / "maps" / "b.jpg.npy", np.full((3, 3), np.inf))
+    result = score(files, code=2)
+    assert result.stderr.startswith("error: image 'b.jpg': its map is not finite")
+    np.save(files / "maps" / "b.jpg.npy", np.zeros((2, 3, 3)))
+    result = score(files, code=2)
+    assert result.stderr.endswith("b.jpg.npy: map must be height x width, got 2 x 3 x 3\n")
+    assert not (files / "scores.csv").exists()
+
+
+def test_output_is_checked_before_the_maps_are_read(tmp_path: Path) -> None:
+    result = run("score", tmp_path / "none", "-a", tmp_path / "x.csv", "-o", "scores.txt", code=2)
+    assert "scores.txt" in result.stderr
+
+
+def test_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "demo").write_text("")
+    result = run("demo", "--out", tmp_path / "demo", code=2)
+    assert re.fullmatch(r"error: .*Not a directory.*\n", result.stderr)
+
+
+def test_wrong_choices_are_refused(files: Path) -> None:
+    assert "absolute" in score(files, "--sign", "negative", code=2).stderr
+    assert "include" in score(files, "--ties", "first", code=2).stderr
+    assert "Missing" in run("score", files / "maps", code=2).stderr
+
+
+def test_log_of_the_library_is_shown(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def talk(*args: Any, **options: Any) -> Any:
+        logging.getLogger("sightline").warning("compiling [once]")
+        return sightline.score_maps(*args, **options)
+
+    monkeypatch.setattr("sightline.data.by_image.score_maps", talk)
+    result = score(files, "--json")
+    assert "compiling [once]" in result.stderr
+    json.loads(result.stdout)
+
+
+def test_demo_and_the_line_it_ends_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = run("demo").stdout
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
+    assert rows["constant"] == rows["chance"]
+    assert rows["ceiling"].count("1.000") == 4
+    assert float(rows["sees-the-parts"][0]) > float(rows["centre-gaussian"][0])
+    annotations = read_annotations("demo/annotations.json")
+    assert len(annotations) == 24
+    for method in METHODS:
+        assert method in rows
+        assert len(list(Path("demo/maps", method).glob("*.npy"))) == 24
+        frame = pd.read_csv(f"demo/scores/{method}.csv")
+        assert frame["region"].isna().sum() == 24
+        assert frame["region"].notna().sum() == sum(len(a.regions) for a in annotations.values())
+    (line,) = (line for line in out.splitlines() if line.strip().startswith("sightline score"))
+    run(*shlex.split(line)[1:])
+    again = pd.read_csv("demo/scores.csv")
+    assert again.equals(pd.read_csv("demo/scores/sees-the-parts.csv"))
+
+
+# --- pages ---------------------------------------------------------------------------------------
+
+
+def test_page_of_the_commands_is_current() -> None:
+    spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.render(), (
+        "run python docs/make_cli.py"
+    )
+
+
+def _blocks(language: str) -> list[str]:
+    text = (ROOT / "docs" / "annotations.md").read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("code", _blocks("python"))
+def test_examples_of_the_page_run(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(code, "annotations.md", "exec"), {})  # noqa: S102
+    expected = [line[2:] for line in code.splitlines() if line.startswith("# ")]
+    assert capsys.readouterr().out.splitlines() == expected
+    assert expected
+
+
+def test_files_of_the_page_are_read(tmp_path: Path) -> None:
+    (plain,), (table,) = _blocks("json"), _blocks("csv")
+    (tmp_path / "a.json").write_text(plain)
+    (tmp_path / "a.csv").write_text(table)
+    church = read_annotations(tmp_path / "a.json")["churches__front.jpg"]
+    assert [region.kind for region in church.regions] == ["box", "polygon", "point", "mask"]
+    found = read_annotations(tmp_path / "a.csv")
+    assert {image: len(annotation.regions) for image, annotation in found.items()} == {
+        "front.jpg": 2,
+        "empty.jpg": 0,
+    }

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sightline import records
+from sightline.records import (
+    Annotation,
+    BoundingBox,
+    ImageAnnotation,
+    InputError,
+    MapError,
+    Region,
+    row_schema,
+    to_image_id,
+)
+
+BOX = Region("window", box=(0.0, 0.0, 0.5, 0.5), index=0)
+POINT = Region("beak", kind="point", box=(0.5, 0.25, 1.0, 0.75), radius=10, index=2)
+TRIANGLE = Region(
+    "gable", kind="polygon", box=(0, 0, 1, 1), mask=((0.0, 1.0, 0.5, 0.0, 1.0, 1.0),), index=3
+)
+
+
+def test_each_kind_is_drawn() -> None:
+    np.testing.assert_array_equal(BOX.to_mask(2, 2), [[True, False], [False, False]])
+    disc = POINT.to_mask(40, 40)
+    assert disc[20, 29]
+    assert not disc[11, 21]
+    assert abs(disc.sum() - math.pi * 100) < 12
+    assert abs(TRIANGLE.to_mask(50, 50).mean() - 0.5) < 0.02
+
+
+def test_masks_are_kept_as_array_or_run_lengths() -> None:
+    array = np.zeros((4, 6), np.bool_)
+    array[1, 2:5] = True
+    given = Region("a", kind="mask", mask=array)
+    rle = Region("a", kind="mask", mask={"size": [4, 6], "counts": [9, 1, 3, 1, 3, 1, 6]})
+    np.testing.assert_array_equal(given.to_mask(4, 6), array)
+    np.testing.assert_array_equal(rle.to_mask(4, 6), array)
+    np.testing.assert_array_equal(given.to_mask(8, 12), array.repeat(2, 0).repeat(2, 1))
+
+
+def test_errors_of_drawing_name_the_region() -> None:
+    region = Region("door", kind="mask", mask={"size": [2, 2], "counts": [9]}, index=5)
+    with pytest.raises(InputError, match=r"region 5 \('door'\): RLE counts sum to 9"):
+        region.to_mask(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"kind": "circle"}, "box, mask, polygon, point, got 'circle'"),
+        ({"kind": "mask"}, "mask belongs to"),
+        ({"kind": "box", "mask": ((0.0, 0.0, 1.0, 1.0, 0.0, 1.0),)}, "mask belongs to"),
+        ({"box": (0, 0, math.nan, 1)}, "finite"),
+        ({"box": (0.5, 0, 0.4, 1)}, "x0 <= x1"),
+    ],
+)
+def test_bad_regions_raise(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Region("x", **fields)
+
+
+def test_union_is_any_region() -> None:
+    annotation = Annotation("a.jpg", 100, 100, (BOX, POINT))
+    masks = annotation.region_masks(20, 30)
+    assert masks.shape == (2, 20, 30)
+    np.testing.assert_array_equal(annotation.union_mask(20, 30), masks.any(axis=0))
+    np.testing.assert_array_equal(annotation.get_union_mask(20, 30), masks.any(axis=0))
+    assert masks[0].any()
+    assert masks[1].any()
+
+
+def test_annotation_without_regions_is_empty() -> None:
+    empty = Annotation("a.jpg", dropped=(BOX,))
+    assert empty.region_masks(3, 4).shape == (0, 3, 4)
+    assert not empty.union_mask(3, 4).any()
+
+
+@pytest.mark.parametrize("image_id", ["", "a/b", "a b", "ä", "a\n", "x" * 201])
+def test_image_ids_are_checked(image_id: str) -> None:
+    with pytest.raises(InputError, match="image_id must match"):
+        Annotation(image_id)
+
+
+def test_image_ids_of_file_names() -> None:
+    assert to_image_id("001.Owl/Owl_1.jpg") == "001.Owl__Owl_1.jpg"
+    assert to_image_id("x" * 200) == "x" * 200
+    with pytest.raises(InputError, match=r"'a b\.jpg'"):
+        to_image_id("a b.jpg")
+
+
+def test_bounding_box() -> None:
+    box = BoundingBox(left=-0.25, top=0.5, width=0.75, height=0.5, label="door")
+    np.testing.assert_array_equal(
+        box.to_mask(2, 4), [[False, False, False, False], [True, True, False, False]]
+    )
+    region = box.to_region(index=4)
+    assert (region.label, region.box, region.index) == ("door", (-0.25, 0.5, 0.5, 1.0), 4)
+    assert not BoundingBox(1.5, 0, 1, 1).to_mask(3, 3).any()
+
+
+@pytest.mark.parametrize("numbers", [(0, 0, -1, 1), (0, 0, 1, -1), (math.nan, 0, 1, 1)])
+def test_bad_bounding_boxes_raise(numbers: tuple[float, float, float, float]) -> None:
+    with pytest.raises(InputError, match="finite left, top and width, height >= 0"):
+        BoundingBox(*numbers)
+
+
+def test_records_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        BOX.label = "door"  # type: ignore[misc]
+    assert ImageAnnotation is Annotation
+
+
+def test_row_schema_is_an_attribute() -> None:
+    assert records.ROW_SCHEMA is row_schema()
+    names = row_schema().names
+    assert names[0] == "study"
+    assert names[-3:] == ["value", "area", "visible"]
+    with pytest.raises(AttributeError, match="no attribute 'ROWS'"):
+        records.ROWS  # noqa: B018
+
+
+def test_errors_are_value_errors() -> None:
+    error = MapError("map 3 is not finite", 3)
+    assert isinstance(error, InputError)
+    assert isinstance(error, ValueError)
+    assert error.index == 3
+
+
+@pytest.mark.parametrize(
+    "module", ["sightline", "sightline.records", "sightline.registry", "sightline.cli"]
+)
+def test_import_is_light(module: str) -> None:
+    heavy = "numpy", "numba", "pandas", "pyarrow", "scipy", "torch", "pycocotools"
+    code = f"import sys, {module}; print(*(set({heavy}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
