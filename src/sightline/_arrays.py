@@ -20,6 +20,7 @@ __all__ = [
     "namespace",
     "nan_where",
     "shape_of",
+    "share",
     "to_numpy",
 ]
 
@@ -68,6 +69,14 @@ def divide(numerator: Array, denominator: Array) -> Array:
     zero = denominator == 0
     safe = xp.where(zero, xp.ones_like(denominator), denominator)
     return nan_where(zero, numerator / safe)
+
+
+def share(counts: Array, total: float) -> Array:
+    """Divide counts by their total, exactly: a whole is 1.
+
+    Devices divide by a plain number by multiplying with its rounded inverse.
+    """
+    return counts / namespace(counts).full_like(counts, total)
 
 
 def nan_where(condition: Array, value: Array) -> Array:

@@ -291,7 +291,8 @@ def _regions(
     parts = [getattr(selected, field.name)[at] for field in fields(selected)]
     cut = cuts[at]
     masked = table.offsets[region + 1] > table.offsets[region]
-    size, energy, above, upto = _boxes(values, ordered.scale, table.boxes[region], at, cuts)
+    wanted = [k for k, regional in enumerate(plan.regional) if regional]
+    size, energy, above, upto = _boxes(values, ordered.scale, table.boxes[region], at, cuts, wanted)
     for i in masked.nonzero()[0].tolist():
         mask = table.mask(int(region[i]), *values.shape[1:])
         pixels = values[at[i]][torch.as_tensor(mask, device=device)]
@@ -336,9 +337,9 @@ def _versus(pixels: Tensor, cuts: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _boxes(
-    values: Tensor, scale: Tensor, boxes: Any, at: Tensor, cuts: Tensor
+    values: Tensor, scale: Tensor, boxes: Any, at: Tensor, cuts: Tensor, wanted: list[int]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sum over boxes by integral images: pixels, energy, and counts above and up to each cut."""
+    """Sum over boxes by integral images: pixels, energy, counts above and up to the wanted cuts."""
     x0, y0, x1, y1 = torch.as_tensor(boxes, device=values.device).unbind(1)
     size = ((x1 - x0) * (y1 - y0)).to(F64)
 
@@ -347,9 +348,10 @@ def _boxes(
         return table[at, y1, x1] - table[at, y0, x1] - table[at, y1, x0] + table[at, y0, x0]
 
     energy = over(values.to(F64) * scale[:, :, None])
-    above, upto = [], []
-    for k in range(cuts.shape[1]):
+    above = torch.full((len(boxes), cuts.shape[1]), torch.nan, dtype=F64, device=values.device)
+    upto = above.clone()
+    for k in wanted:
         cut = cuts[:, k, None, None]
-        above.append(over((values > cut).to(torch.int32)).to(F64))
-        upto.append(over((values >= cut).to(torch.int32)).to(F64))
-    return size, energy, torch.stack(above, dim=1), torch.stack(upto, dim=1)
+        above[:, k] = over((values > cut).to(torch.int32)).to(F64)
+        upto[:, k] = over((values >= cut).to(torch.int32)).to(F64)
+    return size, energy, above, upto

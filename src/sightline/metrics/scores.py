@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from sightline._arrays import Array, divide, namespace, nan_where, to_numpy
+from sightline._arrays import Array, divide, namespace, nan_where, share, to_numpy
 from sightline.metrics.chance import (
     average_precision_random,
     chance_corrected_iou,
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "RegionScores", "Scores"]
 
 Thunk = Callable[[], Array]
+
+
+def _same(values: Array) -> Array:
+    return values
 
 
 class Columns(Mapping[str, Array]):
@@ -83,7 +87,7 @@ class Columns(Mapping[str, Array]):
 
     def add(self, name: str, values: Array | Thunk) -> None:
         """Add a column: its flat values, or how to compute them."""
-        self._thunks[name] = values if callable(values) else lambda: values
+        self._thunks[name] = values if callable(values) else partial(_same, values)
 
     def reasons(self, name: str) -> NDArray[Any]:
         """Say for each value of a column why it is NaN; an empty text where it is defined."""
@@ -107,7 +111,8 @@ class _Part:
     def __init__(self, counts: Counts | RegionCounts, plan: Plan, pixels: int) -> None:
         self.counts, self.plan, self.pixels = counts, plan, pixels
         self.selected, self.hits = counts.selected, counts.selected.hits
-        self.a, self.g = self.selected.budget / pixels, counts.inside[None] / pixels
+        self.a = share(self.selected.budget, pixels)
+        self.g = share(counts.inside[None], pixels)
         self.position = {str(threshold): k for k, (threshold, _) in enumerate(plan.all)}
         # A shared budget and a threshold of the selection may bear one name: the latter counts.
         self.first = {str(t): k for k, t in reversed(list(enumerate(plan.shared)))}

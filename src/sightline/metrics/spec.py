@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from sightline._arrays import Array, divide
+from sightline._arrays import Array, divide, share
 from sightline.metrics.boxes import compute_corloc, compute_max_box_accuracy, compute_pxap
 from sightline.metrics.chance import iou_ceiling, iou_chance, top_k_any_chance
 from sightline.metrics.complexity import compute_entropy, compute_gini, compute_sparsity
@@ -83,12 +83,12 @@ class Facts:
     @property
     def g(self) -> Array:
         """Annotated share."""
-        return self.inside / self.pixels
+        return share(self.inside, self.pixels)
 
     @property
     def a(self) -> Array:
         """Selected share."""
-        return self.selected / self.pixels
+        return share(self.selected, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
