@@ -312,7 +312,7 @@ def _demo_table(scores: dict[str, "ImageScores"]) -> "Table":
     table.add_section()
     last = rows[method]
     table.add_row("chance", *(_number(last[column].chance) for column in _DEMO_COLUMNS))
-    table.add_row("ceiling", *(_number(last[column].ceiling, "1.000") for column in _DEMO_COLUMNS))
+    table.add_row("ceiling", *(_number(last[column].ceiling) for column in _DEMO_COLUMNS))
     return table
 
 
@@ -320,13 +320,13 @@ def _notes(scores: "ImageScores") -> Iterator[str]:
     """Yield a line about each kind of thing that was left out."""
     dropped = [f"{image} #{region.index} ({region.label})" for image, region in scores.dropped]
     for what, names in (
-        ("images without a map", scores.images_without_map),
-        ("maps without an annotation", scores.maps_without_annotation),
-        ("regions outside their image, dropped", dropped),
+        ("Images without a map", scores.images_without_map),
+        ("Maps without an annotation", scores.maps_without_annotation),
+        ("Regions outside their image, dropped", dropped),
     ):
         if names:
             more = ", …" if len(names) > _SHOWN_NAMES else ""
-            yield f"{len(names)} {what}: {', '.join(names[:_SHOWN_NAMES])}{more}"
+            yield f"{what} ({len(names)}): {', '.join(names[:_SHOWN_NAMES])}{more}"
 
 
 def _report(scores: "ImageScores", out: Path) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def test_summary_stands_beside_chance_and_ceiling() -> None:
     ]
     assert found["coverage"].mean == pytest.approx(union["coverage"].mean())
     assert found["coverage"].chance == pytest.approx(np.mean([0.25, 0.125, 0.125]))
-    assert found["coverage"].ceiling is None
+    assert found["coverage"].ceiling == 1
     assert found["auc_roc"].chance == 0.5
     assert found["iou@80"].ceiling == pytest.approx(np.mean([0.2 / 0.25, 0.125 / 0.2, 0.125 / 0.2]))
     assert found["iou@matched"].ceiling == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sightline.data.mapfiles import match_images
-from sightline.metrics import PERCENTILES, score_maps
+from sightline.metrics import METRICS, PERCENTILES, score_maps
 from sightline.records import InputError, MapError
 
 if TYPE_CHECKING:
@@ -39,9 +39,11 @@ class Summary(NamedTuple):
     ----------
     metric : str
         The column.
-    mean, chance, ceiling : float or None
-        None where the metric declares none. `chance` is what a map without information scores,
-        `ceiling` what the best map can reach at this threshold.
+    mean, chance : float or None
+        None where nothing is defined. `chance` is what a map without information scores.
+    ceiling : float
+        What the best map can reach at this threshold; the top of the metric's range where no
+        threshold stands in the way.
     n, undefined : int
         Images with and without a value.
     """
@@ -49,7 +51,7 @@ class Summary(NamedTuple):
     metric: str
     mean: float | None
     chance: float | None
-    ceiling: float | None
+    ceiling: float
     n: int
     undefined: int
 
@@ -209,11 +211,12 @@ def _summarise(union: pd.DataFrame, column: str) -> Summary:
     def mean(name: str) -> float | None:
         return float(defined[name].mean()) if name in defined and len(defined) else None
 
+    ceiling = mean(f"{metric}_ceiling{at}{threshold}")
     return Summary(
         column,
         mean(column),
         mean(f"{metric}_chance{at}{threshold}"),
-        mean(f"{metric}_ceiling{at}{threshold}"),
+        METRICS[metric].range[1] if ceiling is None else ceiling,
         len(defined),
         len(union) - len(defined),
     )
