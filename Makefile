@@ -44,7 +44,8 @@ bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks.maps
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The pages are in site/index.html"
 
 clean:
 	rm -rf $(VENV) $(BENCH) site demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -152,7 +152,9 @@ def test_long_lists_are_cut_in_text_and_whole_in_json(files: Path) -> None:
     with (files / "boxes.csv").open("a") as file:
         file.writelines(f"lost{i}.jpg,door,0,0,1,1\n" for i in range(9))
     out = score(files).stdout
-    assert "Images without a map (10): lost.jpg, lost0.jpg, lost1.jpg, lost2.jpg, lost3.jpg, …" in out
+    assert (
+        "Images without a map (10): lost.jpg, lost0.jpg, lost1.jpg, lost2.jpg, lost3.jpg, …" in out
+    )
     assert "lost4.jpg" not in out
     assert len(json.loads(score(files, "--json").stdout)["images_without_map"]) == 10
 

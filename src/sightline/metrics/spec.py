@@ -119,7 +119,8 @@ class MetricSpec:
     chance
         What a constant positive map scores, or None where no such value means anything.
     level
-        ``map``: one value per map; ``region``: also one per region; ``dataset``: one for many maps.
+        ``map``: one value per map; ``region``: also one per region; ``dataset``: the other maps
+        count too, in one value for all or, for shuffled AUC, in each map's.
     spatial
         Whether the order of the pixels matters.
     category, role
@@ -127,7 +128,7 @@ class MetricSpec:
     needs
         What it compares the map with.
     undefined
-        When it is NaN.
+        When it is NaN; by mass selection, whatever the metric, also if the map sums to zero.
     best_for, limitation, citation, meaning
         For people, a line each.
     thresholded
@@ -225,7 +226,7 @@ for _spec in (
         ),
         ("empty annotation", "nothing selected"),
         "seeing how much of the possible is reached",
-        "rewards diffuse maps: chance alone reaches 45% at percentile 50",
+        "rewards diffuse maps: with g = 0.1 chance alone reaches 45% at percentile 50",
         "this project",
         level="region",
         thresholded=True,
