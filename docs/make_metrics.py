@@ -45,8 +45,8 @@ def render() -> str:
     lead = _code(spec.name for spec in METRICS.values() if spec.role == "primary")
     rows = [
         f"These lead a table, the others support them: {lead}.\n",
-        "| name | meaning | range | better | chance | level | undefined (NaN) for |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| name | meaning | range | better | chance |",
+        "| --- | --- | --- | --- | --- |",
         *map(_row, METRICS.values()),
         "",
     ]
@@ -63,8 +63,6 @@ def _row(spec: MetricSpec) -> str:
         f"{low} … {high}",
         "–" if spec.direction == "neither" else spec.direction,
         chance,
-        spec.level,
-        ", ".join(spec.undefined),
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -73,6 +71,7 @@ def _section(spec: MetricSpec) -> list[str]:
     text = SECTION.split(inspect.getdoc(spec.function) or "")[0]
     function = spec.function.__name__
     points = {
+        "Undefined (NaN)": ", ".join(spec.undefined),
         "Best for": spec.best_for,
         "Limitation": spec.limitation,
         "Columns": _columns(spec),
