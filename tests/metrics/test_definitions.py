@@ -49,7 +49,7 @@ def plain(array: Any) -> Any:
     return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
-ONE_PASS = {
+ONE_PASS: dict[str, Any] = {
     "coverage": metrics.compute_coverage,
     "auc_roc": metrics.compute_auc_roc,
     "average_precision": metrics.compute_average_precision,
@@ -59,7 +59,7 @@ ONE_PASS = {
     "top_k_pointing@k5": metrics.top_k_pointing_accuracy,
     "top_k_any@k5": metrics.top_k_pointing_hit,
 }
-OVERLAP = {
+OVERLAP: dict[str, Any] = {
     "dice": metrics.compute_dice,
     "precision": metrics.compute_precision,
     "recall": metrics.compute_recall,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import TYPE_CHECKING, Any, get_args
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from sightline._arrays import Array, as_array, is_torch, namespace, shape_of
 from sightline.metrics.selection import Sign
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
+    "against",
     "apply_sign",
     "check_choice",
     "check_finite",
@@ -21,6 +24,8 @@ __all__ = [
     "check_target",
     "each_map",
     "nonfinite_error",
+    "of_map",
+    "refuse_signed",
 ]
 
 
@@ -145,6 +150,74 @@ def each_map(
             *(_stack(column, maps, lead) for column in zip(*values, strict=True))
         )
     return _stack(values, maps, lead)
+
+
+class MapMetric(Protocol):
+    """How a metric of the map alone is called."""
+
+    __name__: str
+
+    def __call__(self, attention: Any, /, *, sign: Sign = "positive") -> Array:
+        """Measure maps `(..., H, W)`."""
+
+
+class PairMetric(Protocol):
+    """How a metric of a map and what it is compared with is called."""
+
+    __name__: str
+
+    def __call__(self, attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+        """Compare maps `(..., H, W)` with one target `(H, W)` or one for each."""
+
+
+def of_map(definition: Callable[[Array], Any]) -> MapMetric:
+    """Make a metric of a definition for one map `(H, W)` of energies."""
+
+    @wraps(definition)
+    def metric(attention: Any, /, *, sign: Sign = "positive") -> Array:
+        refuse_signed(sign)
+        return each_map(definition, check_maps(attention), sign=sign)
+
+    return cast("MapMetric", _as_called(metric))
+
+
+def against(
+    need: Literal["mask", "target"], *, signed: bool = True
+) -> Callable[[Callable[[Array, Array], Any]], PairMetric]:
+    """Make a metric of a definition for one map and its mask (booleans) or soft target.
+
+    With `signed=False` the metric is one of energies and refuses signed maps.
+    """
+    check = check_masks if need == "mask" else check_target
+
+    def decorate(definition: Callable[[Array, Array], Any]) -> PairMetric:
+        @wraps(definition)
+        def metric(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+            if not signed:
+                refuse_signed(sign)
+            maps = check_maps(attention)
+            return each_map(definition, maps, check(target, maps, need), sign=sign)
+
+        return cast("PairMetric", _as_called(metric, target=need))
+
+    return decorate
+
+
+def _as_called(metric: Any, target: str = "") -> Any:
+    """Let help() show how a metric is called, not the definition that it wraps."""
+    signature = inspect.signature(metric, follow_wrapped=False)
+    own = [
+        parameter.replace(name=target) if parameter.name == "target" else parameter
+        for parameter in signature.parameters.values()
+    ]
+    metric.__signature__ = signature.replace(parameters=own)
+    return metric
+
+
+def refuse_signed(sign: Sign) -> None:
+    """Raise where a signed map has no meaning."""
+    if sign == "signed":
+        raise InputError("a signed map has no energy: use sign 'positive' or 'absolute'")
 
 
 def _stack(values: Sequence[Any], maps: Array, lead: tuple[int, ...]) -> Array:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from sightline._arrays import Array, namespace
-from sightline.metrics._border import check_maps, each_map
-from sightline.metrics.selection import Sign, energy_of
-from sightline.records import InputError
+from sightline.metrics._border import of_map
+from sightline.metrics.selection import energy_of
 
 __all__ = ["compute_entropy", "compute_gini", "compute_sparsity"]
 
 
-def _energies(attention: Any, sign: Sign) -> Array:
-    if sign == "signed":
-        raise InputError("a signed map has no distribution; use sign 'positive' or 'absolute'")
-    return check_maps(attention)
-
-
-def compute_entropy(attention: Any, /, *, sign: Sign = "positive") -> Array:
+@of_map
+def compute_entropy(values: Array) -> Array:
     """Shannon entropy of the map's distribution over the pixels: −Σ p log p / log N, p = A / Σ A.
 
     Range [0, 1]: 0 for a single pixel, 1 for a constant map. Neither is better. NaN for a map that
@@ -35,22 +28,18 @@ def compute_entropy(attention: Any, /, *, sign: Sign = "positive") -> Array:
     Bhatt et al. (2020), Evaluating and aggregating feature-based model explanations,
     arXiv:2005.00631.
     """
-    maps = _energies(attention, sign)
-    xp = namespace(maps)
-
-    def definition(values: Array) -> Array:
-        energy = energy_of(xp.reshape(values, (-1,)))
-        total = xp.sum(energy)
-        if float(total) == 0 or energy.shape[0] == 1:
-            return math.nan
-        share = energy / total
-        share = share[share > 0]
-        return -xp.sum(share * xp.log(share)) / math.log(energy.shape[0])
-
-    return each_map(definition, maps, sign=sign)
+    xp = namespace(values)
+    energy = energy_of(xp.reshape(values, (-1,)))
+    total = xp.sum(energy)
+    if float(total) == 0 or energy.shape[0] == 1:
+        return math.nan
+    share = energy / total
+    share = share[share > 0]
+    return -xp.sum(share * xp.log(share)) / math.log(energy.shape[0])
 
 
-def compute_gini(attention: Any, /, *, sign: Sign = "positive") -> Array:
+@of_map
+def compute_gini(values: Array) -> Array:
     """Gini index of the map: Σ (2i − N − 1) A₍ᵢ₎ / (N Σ A), values in ascending order.
 
     Range [0, 1): 0 for a constant map, 1 − 1/N for a single pixel. Neither is better. NaN for a
@@ -65,21 +54,17 @@ def compute_gini(attention: Any, /, *, sign: Sign = "positive") -> Array:
     ----------
     Chalasani et al. (2020), Concise explanations of neural networks, arXiv:1810.06583.
     """
-    maps = _energies(attention, sign)
-    xp = namespace(maps)
-
-    def definition(values: Array) -> Array:
-        energy = xp.sort(energy_of(xp.reshape(values, (-1,))))
-        n, total = energy.shape[0], xp.sum(energy)
-        if float(total) == 0:
-            return math.nan
-        rank = xp.arange(1, n + 1, dtype=xp.float64, device=energy.device)
-        return xp.sum((2 * rank - n - 1) * (energy / total)) / n
-
-    return each_map(definition, maps, sign=sign)
+    xp = namespace(values)
+    energy = xp.sort(energy_of(xp.reshape(values, (-1,))))
+    n, total = energy.shape[0], xp.sum(energy)
+    if float(total) == 0:
+        return math.nan
+    rank = xp.arange(1, n + 1, dtype=xp.float64, device=energy.device)
+    return xp.sum((2 * rank - n - 1) * (energy / total)) / n
 
 
-def compute_sparsity(attention: Any, /, *, sign: Sign = "positive") -> Array:
+@of_map
+def compute_sparsity(values: Array) -> Array:
     """Hoyer sparsity: (√N − Σ A / √(Σ A²)) / (√N − 1).
 
     Range [0, 1]: 0 for a constant map, 1 for a single pixel. Neither is better. NaN for a map that
@@ -94,15 +79,10 @@ def compute_sparsity(attention: Any, /, *, sign: Sign = "positive") -> Array:
     ----------
     Hoyer (2004), Non-negative matrix factorization with sparseness constraints.
     """
-    maps = _energies(attention, sign)
-    xp = namespace(maps)
-
-    def definition(values: Array) -> Array:
-        flat = xp.reshape(values, (-1,))
-        root, top = math.sqrt(flat.shape[0]), xp.max(flat)
-        if float(top) == 0 or flat.shape[0] == 1:
-            return math.nan
-        flat = flat / top  # squares neither overflow nor vanish
-        return (root - xp.sum(flat) / xp.sqrt(xp.sum(flat * flat))) / (root - 1)
-
-    return each_map(definition, maps, sign=sign)
+    xp = namespace(values)
+    flat = xp.reshape(values, (-1,))
+    root, top = math.sqrt(flat.shape[0]), xp.max(flat)
+    if float(top) == 0 or flat.shape[0] == 1:
+        return math.nan
+    flat = flat / top  # squares neither overflow nor vanish
+    return (root - xp.sum(flat) / xp.sqrt(xp.sum(flat * flat))) / (root - 1)

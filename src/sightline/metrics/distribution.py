@@ -11,9 +11,15 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from sightline._arrays import Array, namespace, to_numpy
-from sightline.metrics._border import check_maps, check_masks, check_target, each_map
+from sightline.metrics._border import (
+    against,
+    check_maps,
+    check_masks,
+    check_target,
+    each_map,
+    refuse_signed,
+)
 from sightline.metrics.selection import Sign, energy_of
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,12 +82,8 @@ def _density(values: Array) -> Array | None:
     return None if float(total) == 0 else energy / total
 
 
-def _refuse_signed(sign: Sign, name: str) -> None:
-    if sign == "signed":
-        raise InputError(f"{name} of a signed map is undefined; use sign 'positive' or 'absolute'")
-
-
-def compute_nss(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask")
+def compute_nss(values: Array, inside: Array) -> Array:
     """Normalised scanpath saliency: mean over annotated pixels of (A − mean A) / std A.
 
     Unbounded, higher is better, chance 0; a constant map scores 0. The standard deviation is the
@@ -96,17 +98,11 @@ def compute_nss(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Arr
     ----------
     Peters et al. (2005); Bylinskii et al. (2018), arXiv:1604.03605.
     """
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        if not bool(xp.any(inside)):
-            return math.nan
-        centred = _centred(values)
-        return 0.0 if centred is None else xp.mean(centred[inside])
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    if not bool(xp.any(inside)):
+        return math.nan
+    centred = _centred(values)
+    return 0.0 if centred is None else xp.mean(centred[inside])
 
 
 def _centred(values: Array) -> Array | None:
@@ -120,7 +116,8 @@ def _centred(values: Array) -> Array | None:
     return None if float(deviation) == 0 else values / deviation
 
 
-def compute_cc(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+@against("target")
+def compute_cc(values: Array, wanted: Array) -> Array:
     """Pearson correlation between map and soft target.
 
     Range [−1, 1], higher is better, chance 0; a constant map scores 0. NaN for a constant target.
@@ -135,20 +132,15 @@ def compute_cc(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Ar
     Bylinskii et al. (2018), What do different evaluation metrics tell us about saliency models?,
     arXiv:1604.03605.
     """
-    maps = check_maps(attention)
-    soft = check_target(target, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, wanted: Array) -> Array:
-        expected, centred = _centred(wanted), _centred(values)
-        if expected is None:
-            return math.nan
-        return 0.0 if centred is None else xp.mean(centred * expected)
-
-    return each_map(definition, maps, soft, sign=sign)
+    xp = namespace(values)
+    expected, centred = _centred(wanted), _centred(values)
+    if expected is None:
+        return math.nan
+    return 0.0 if centred is None else xp.mean(centred * expected)
 
 
-def compute_sim(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+@against("target", signed=False)
+def compute_sim(values: Array, wanted: Array) -> Array:
     """Similarity: the common part of map and target, both scaled to sum 1: Σ min(A, T).
 
     Range [0, 1], higher is better. No chance value; a uniform map's value is given as reference.
@@ -163,21 +155,15 @@ def compute_sim(attention: Any, target: Any, /, *, sign: Sign = "positive") -> A
     ----------
     Bylinskii et al. (2018), arXiv:1604.03605.
     """
-    _refuse_signed(sign, "SIM")
-    maps = check_maps(attention)
-    soft = check_target(target, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, wanted: Array) -> Array:
-        found, expected = _density(values), _density(wanted)
-        if found is None or expected is None:
-            return math.nan
-        return xp.sum(xp.where(found < expected, found, expected))
-
-    return each_map(definition, maps, soft, sign=sign)
+    xp = namespace(values)
+    found, expected = _density(values), _density(wanted)
+    if found is None or expected is None:
+        return math.nan
+    return xp.sum(xp.where(found < expected, found, expected))
 
 
-def compute_kl(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+@against("target", signed=False)
+def compute_kl(values: Array, wanted: Array) -> Array:
     """Kullback–Leibler divergence of the map from the target: Σ T log(ε + T / (ε + A)).
 
     Both are scaled to sum 1. Range [0, ∞) up to ε, lower is better. No chance value; a uniform
@@ -192,18 +178,11 @@ def compute_kl(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Ar
     ----------
     Bylinskii et al. (2018), arXiv:1604.03605.
     """
-    _refuse_signed(sign, "KL")
-    maps = check_maps(attention)
-    soft = check_target(target, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, wanted: Array) -> Array:
-        found, expected = _density(values), _density(wanted)
-        if found is None or expected is None:
-            return math.nan
-        return xp.sum(expected * xp.log(EPSILON + expected / (EPSILON + found)))
-
-    return each_map(definition, maps, soft, sign=sign)
+    xp = namespace(values)
+    found, expected = _density(values), _density(wanted)
+    if found is None or expected is None:
+        return math.nan
+    return xp.sum(expected * xp.log(EPSILON + expected / (EPSILON + found)))
 
 
 def compute_information_gain(
@@ -224,7 +203,7 @@ def compute_information_gain(
     ----------
     Kümmerer et al. (2015), Information-theoretic model comparison unifies saliency metrics.
     """
-    _refuse_signed(sign, "information gain")
+    refuse_signed(sign)
     maps = check_maps(attention)
     masks = check_masks(mask, maps)
     xp = namespace(maps)
@@ -256,23 +235,23 @@ def compute_mse(attention: Any, target: Any, /, *, sign: Sign = "positive") -> A
     ...     float(compute_mse([[2.0, 0.0]], [[1.0, 1.0]]))
     0.5
     """
-    _refuse_signed(sign, "MSE")
+    value = _squared_error(attention, target, sign=sign)
     warnings.warn("MSE rewards dark maps: do not rank by it", UserWarning, stacklevel=2)
-    maps = check_maps(attention)
-    soft = check_target(target, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, wanted: Array) -> Array:
-        if not bool(xp.any(wanted > 0)):
-            return math.nan
-        top = xp.max(values)
-        scaled = values / top if float(top) > 0 else values
-        return xp.mean((scaled - wanted) ** 2)
-
-    return each_map(definition, maps, soft, sign=sign)
+    return value
 
 
-def compute_emd(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+@against("target", signed=False)
+def _squared_error(values: Array, wanted: Array) -> Array:
+    xp = namespace(values)
+    if not bool(xp.any(wanted > 0)):
+        return math.nan
+    top = xp.max(values)
+    scaled = values / top if float(top) > 0 else values
+    return xp.mean((scaled - wanted) ** 2)
+
+
+@against("target", signed=False)
+def compute_emd(values: Array, wanted: Array) -> float:
     """Earth mover's distance between map and target, both scaled to sum 1.
 
     The least share of mass times distance, in image diagonals, that turns one into the other.
@@ -289,17 +268,10 @@ def compute_emd(attention: Any, target: Any, /, *, sign: Sign = "positive") -> A
     Rubner et al. (2000), The earth mover's distance as a metric for image retrieval; Flamary et
     al. (2021), POT: Python optimal transport.
     """
-    _refuse_signed(sign, "EMD")
-    maps = check_maps(attention)
-    soft = check_target(target, maps)
-
-    def definition(values: Array, wanted: Array) -> float:
-        found, expected = _density(values), _density(wanted)
-        if found is None or expected is None:
-            return math.nan
-        return _transport(to_numpy(found), to_numpy(expected))
-
-    return each_map(definition, maps, soft, sign=sign)
+    found, expected = _density(values), _density(wanted)
+    if found is None or expected is None:
+        return math.nan
+    return _transport(to_numpy(found), to_numpy(expected))
 
 
 def _transport(found: Any, expected: Any) -> float:

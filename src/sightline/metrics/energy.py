@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sightline._arrays import Array, divide, namespace
-from sightline.metrics._border import check_maps, check_masks, each_map
-from sightline.metrics.selection import Sign, energy_of
-from sightline.records import InputError
+from sightline.metrics._border import against
+from sightline.metrics.selection import energy_of
 
 __all__ = ["compute_coverage", "compute_energy_based_pointing_game", "compute_relevance_mass"]
 
 
-def compute_coverage(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask", signed=False)
+def compute_coverage(values: Array, inside: Array) -> Array:
     """Share of the map's energy inside the annotation: Σ A·G / Σ A.
 
     Also called energy-based pointing game and relevance mass accuracy. Range [0, 1], higher is
@@ -29,19 +27,11 @@ def compute_coverage(attention: Any, mask: Any, /, *, sign: Sign = "positive") -
     ----------
     Wang et al. (2020), Score-CAM, arXiv:1910.01279.
     """
-    if sign == "signed":
-        raise InputError("coverage of a signed map is undefined; use sign 'positive' or 'absolute'")
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        energy, weight = energy_of(values), xp.astype(inside, xp.float64)
-        empty = xp.sum(weight) == 0
-        within = xp.where(empty, xp.full_like(weight, xp.nan), energy * weight)
-        return divide(xp.sum(within), xp.sum(energy))
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    energy, weight = energy_of(values), xp.astype(inside, xp.float64)
+    empty = xp.sum(weight) == 0
+    within = xp.where(empty, xp.full_like(weight, xp.nan), energy * weight)
+    return divide(xp.sum(within), xp.sum(energy))
 
 
 compute_energy_based_pointing_game = compute_coverage

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
 from sightline._arrays import Array, divide, namespace, nan_where
-from sightline.metrics._border import check_choice, check_maps, check_masks, each_map
+from sightline.metrics._border import against, check_choice, check_maps, check_masks, each_map
 from sightline.metrics.chance import chance_corrected_iou, iou_ceiling
 from sightline.metrics.selection import Sign, Threshold, Ties, budget, parse_selection, select
 from sightline.records import InputError
@@ -356,7 +356,8 @@ def compute_iou_curve(
     return areas, ious
 
 
-def compute_best_iou(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask")
+def compute_best_iou(values: Array, inside: Array) -> Array:
     """Largest IoU over all thresholds ``map >= v``.
 
     Range [0, 1], higher is better. It picks its threshold on the annotation it is scored against,
@@ -368,19 +369,13 @@ def compute_best_iou(attention: Any, mask: Any, /, *, sign: Sign = "positive") -
     >>> float(compute_best_iou(np.eye(4), np.eye(4) > 0))
     1.0
     """
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        flat, chosen = xp.reshape(values, (-1,)), xp.reshape(inside, (-1,))
-        hit = xp.sort(flat[chosen])
-        if hit.shape[0] == 0:
-            return math.nan
-        ordered = xp.sort(flat)
-        below = xp.astype(xp.searchsorted(hit, hit, side="left"), xp.float64)
-        under = xp.astype(xp.searchsorted(ordered, hit, side="left"), xp.float64)
-        hits, union = hit.shape[0] - below, flat.shape[0] - under + below
-        return xp.max(hits / union)
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    flat, chosen = xp.reshape(values, (-1,)), xp.reshape(inside, (-1,))
+    hit = xp.sort(flat[chosen])
+    if hit.shape[0] == 0:
+        return math.nan
+    ordered = xp.sort(flat)
+    below = xp.astype(xp.searchsorted(hit, hit, side="left"), xp.float64)
+    under = xp.astype(xp.searchsorted(ordered, hit, side="left"), xp.float64)
+    hits, union = hit.shape[0] - below, flat.shape[0] - under + below
+    return xp.max(hits / union)

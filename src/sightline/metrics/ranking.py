@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from sightline._arrays import Array, namespace
-from sightline.metrics._border import check_maps, check_masks, check_target, each_map
+from sightline.metrics._border import against, check_maps, check_masks, check_target, each_map
 from sightline.metrics.selection import Sign, select
 
 __all__ = [
@@ -18,7 +18,8 @@ __all__ = [
 ]
 
 
-def compute_auc_roc(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask")
+def compute_auc_roc(values: Array, inside: Array) -> Array:
     """Chance that an annotated pixel outranks another, ties counting half: area under the ROC.
 
     Range [0, 1], higher is better, chance 0.5. NaN for an empty annotation and for one that covers
@@ -34,23 +35,18 @@ def compute_auc_roc(attention: Any, mask: Any, /, *, sign: Sign = "positive") ->
     ----------
     Fawcett (2006), An introduction to ROC analysis.
     """
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        hit, rest = values[inside], xp.sort(values[~inside])
-        pairs = hit.shape[0] * rest.shape[0]
-        if pairs == 0:
-            return math.nan
-        lower = xp.searchsorted(rest, hit, side="left")
-        upper = xp.searchsorted(rest, hit, side="right")
-        return xp.sum(xp.astype(lower + upper, xp.float64)) / (2 * pairs)
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    hit, rest = values[inside], xp.sort(values[~inside])
+    pairs = hit.shape[0] * rest.shape[0]
+    if pairs == 0:
+        return math.nan
+    lower = xp.searchsorted(rest, hit, side="left")
+    upper = xp.searchsorted(rest, hit, side="right")
+    return xp.sum(xp.astype(lower + upper, xp.float64)) / (2 * pairs)
 
 
-def compute_average_precision(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask")
+def compute_average_precision(values: Array, inside: Array) -> Array:
     """Mean precision at the rank of each annotated pixel, tied pixels ranked together.
 
     Range [0, 1], higher is better. A constant map scores ``g``, the annotated share; a random
@@ -65,22 +61,17 @@ def compute_average_precision(attention: Any, mask: Any, /, *, sign: Sign = "pos
     ----------
     Buckley & Voorhees (2000), Evaluating evaluation measure stability.
     """
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        hit, everything = xp.sort(values[inside]), xp.sort(xp.reshape(values, (-1,)))
-        if hit.shape[0] == 0:
-            return math.nan
-        hits = hit.shape[0] - xp.searchsorted(hit, hit, side="left")
-        count = everything.shape[0] - xp.searchsorted(everything, hit, side="left")
-        return xp.mean(xp.astype(hits, xp.float64) / xp.astype(count, xp.float64))
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    hit, everything = xp.sort(values[inside]), xp.sort(xp.reshape(values, (-1,)))
+    if hit.shape[0] == 0:
+        return math.nan
+    hits = hit.shape[0] - xp.searchsorted(hit, hit, side="left")
+    count = everything.shape[0] - xp.searchsorted(everything, hit, side="left")
+    return xp.mean(xp.astype(hits, xp.float64) / xp.astype(count, xp.float64))
 
 
-def compute_relevance_rank(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask")
+def compute_relevance_rank(values: Array, inside: Array) -> Array:
     """Share of the P highest pixels that are annotated, P being the number annotated.
 
     Range [0, 1], higher is better, chance ``g``. NaN for an empty annotation.
@@ -94,21 +85,16 @@ def compute_relevance_rank(attention: Any, mask: Any, /, *, sign: Sign = "positi
     ----------
     Arras et al. (2022), CLEVR-XAI, arXiv:2003.07258.
     """
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        weight = xp.astype(xp.reshape(inside, (-1,)), xp.float64)
-        count = float(xp.sum(weight))
-        if count == 0:
-            return math.nan
-        return xp.sum(select(xp.reshape(values, (-1,)), count) * weight) / count
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    weight = xp.astype(xp.reshape(inside, (-1,)), xp.float64)
+    count = float(xp.sum(weight))
+    if count == 0:
+        return math.nan
+    return xp.sum(select(xp.reshape(values, (-1,)), count) * weight) / count
 
 
-def compute_auc_judd(attention: Any, mask: Any, /, *, sign: Sign = "positive") -> Array:
+@against("mask")
+def compute_auc_judd(values: Array, inside: Array) -> Array:
     """Area under the ROC whose thresholds are the annotated pixels' values alone.
 
     Range [0, 1], higher is better, chance 0.5. Equal values share a threshold (the original adds
@@ -124,22 +110,16 @@ def compute_auc_judd(attention: Any, mask: Any, /, *, sign: Sign = "positive") -
     Judd et al. (2009), Learning to predict where humans look; Bylinskii et al. (2018),
     arXiv:1604.03605.
     """
-    maps = check_maps(attention)
-    masks = check_masks(mask, maps)
-    xp = namespace(maps)
-
-    def definition(values: Array, inside: Array) -> Array:
-        hit, rest = xp.sort(values[inside]), xp.sort(values[~inside])
-        if hit.shape[0] == 0 or rest.shape[0] == 0:
-            return math.nan
-        # Going up in value both rates fall, from (1, 1) to (0, 0).
-        true = 1 - xp.astype(xp.searchsorted(hit, hit, side="left"), xp.float64) / hit.shape[0]
-        false = 1 - xp.astype(xp.searchsorted(rest, hit, side="left"), xp.float64) / rest.shape[0]
-        one, zero = xp.ones_like(true[:1]), xp.zeros_like(true[:1])
-        true, false = xp.concat([one, true, zero]), xp.concat([one, false, zero])
-        return xp.sum((false[:-1] - false[1:]) * (true[:-1] + true[1:])) / 2
-
-    return each_map(definition, maps, masks, sign=sign)
+    xp = namespace(values)
+    hit, rest = xp.sort(values[inside]), xp.sort(values[~inside])
+    if hit.shape[0] == 0 or rest.shape[0] == 0:
+        return math.nan
+    # Going up in value both rates fall, from (1, 1) to (0, 0).
+    true = 1 - xp.astype(xp.searchsorted(hit, hit, side="left"), xp.float64) / hit.shape[0]
+    false = 1 - xp.astype(xp.searchsorted(rest, hit, side="left"), xp.float64) / rest.shape[0]
+    one, zero = xp.ones_like(true[:1]), xp.zeros_like(true[:1])
+    true, false = xp.concat([one, true, zero]), xp.concat([one, false, zero])
+    return xp.sum((false[:-1] - false[1:]) * (true[:-1] + true[1:])) / 2
 
 
 def compute_shuffled_auc(
