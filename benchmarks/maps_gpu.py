@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from argparse import RawDescriptionHelpFormatter
 from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
 from statistics import median
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -20,7 +22,7 @@ from benchmarks._maps_data import make, make_boxes
 from benchmarks.maps import BOXES, table
 from sightline import score_maps
 from sightline._arrays import is_torch, to_numpy
-from sightline.metrics import engine
+from sightline.metrics import METRICS, engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -110,6 +112,28 @@ def check(device: str, sizes: dict[int, int]) -> tuple[list[list[str]], float]:
     return rows, worst
 
 
+def check_definitions(device: str) -> tuple[list[str], float]:
+    """Every definition for a map, on the device and in main memory; its row, and the difference."""
+    maps, masks = make(8, 16)
+    others = {"mask": masks, "target": maps[::-1].copy(), "others": masks[::-1] * 2.0}
+    seen, wanted = {}, {}
+    for name, spec in METRICS.items():
+        if set(spec.needs) <= set(others) and (name != "emd" or find_spec("ot")):
+            given = [maps, *(others[need] for need in spec.needs)]
+            there = [torch.as_tensor(array, device=device) for array in given]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # the one that advises against MSE
+                values = [np.atleast_1d(_first(spec.function(*a))) for a in (given, there)]
+            wanted[name], seen[name] = values
+    apart, name = difference(seen, wanted)
+    return ["definitions", "16", str(len(seen)), f"{apart:.1e}", name or "–"], apart
+
+
+def _first(found: Any) -> Any:
+    value = found[0] if isinstance(found, tuple) else found
+    return to_numpy(value) if is_torch(value) else value
+
+
 # How quick?
 
 
@@ -197,6 +221,8 @@ def run(device: str, *, quick: bool) -> int:
     name = "CPU" if device == "cpu" else torch.cuda.get_device_name(device)
     print(f"{name}, torch {torch.__version__}\n")
     rows, worst = check(device, {16: 64, 224: 4} if quick else {16: 512, 224: 32})
+    row, apart = check_definitions(device)
+    rows, worst = [*rows, row], max(worst, apart)
     print(table(rows, markdown=True))
     print(f"\nLargest difference {worst:.1e}, allowed {TOLERANCE:.0e}.\n", flush=True)
     sizes, repeats = (QUICK, 3) if quick else (BATCH, 7)

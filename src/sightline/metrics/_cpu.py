@@ -114,7 +114,10 @@ def measure(
 
 
 def _default_threads(work: int) -> int:
-    return max(1, min(len(os.sched_getaffinity(0)), work // PIXELS_PER_THREAD))
+    """Return as many threads as there are cores to use and work for them."""
+    usable = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(usable(0)) if usable else os.cpu_count() or 1
+    return max(1, min(cores, work // PIXELS_PER_THREAD))
 
 
 @cache
