@@ -145,6 +145,10 @@ def test_soft_targets_peak_in_the_middle_and_join_by_maximum() -> None:
     row = metrics.soft_target([(0.0, 0.0, 0.5, 1.0)], 1, 20)[0]
     assert np.allclose(row, expected, rtol=0, atol=1e-12)
     assert metrics.soft_target([], 3, 4).sum() == 0
+    # A box smaller than a pixel still marks the pixel it lies in.
+    tiny = metrics.soft_target([(0.62, 0.5, 0.63, 0.51)], 1, 10)
+    assert tiny.argmax() == 6
+    assert tiny.max() > 0.5
 
 
 def test_emd_is_the_distance_moved() -> None:

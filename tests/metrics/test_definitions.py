@@ -69,7 +69,7 @@ OVERLAP: dict[str, Any] = {
 }
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(scene=scenes())
 def test_rankings_pointing_and_energy(scene: Any, backend: Any) -> None:
     attention, mask = scene
@@ -80,7 +80,7 @@ def test_rankings_pointing_and_energy(scene: Any, backend: Any) -> None:
 
 
 @pytest.mark.parametrize("ties", ["share", "include"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     scene=scenes(tame=True), selection=st.sampled_from(["percentile", "mass", "mean", "matched"])
 )
@@ -100,7 +100,7 @@ def test_overlaps(scene: Any, selection: str, ties: Any, backend: Any) -> None:
     close(annotated, expected["annotation_area"])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(scene=scenes(tame=True), data=st.data())
 def test_distributions_and_complexity(scene: Any, backend: Any, data: st.DataObject) -> None:
     attention, mask = scene
@@ -125,7 +125,7 @@ def test_distributions_and_complexity(scene: Any, backend: Any, data: st.DataObj
     close(gain, reference.information_gain(attention, mask, target))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(scene=scenes(), tolerance=st.sampled_from([0, 1, 1.5, 2, 3.7, 15]))
 def test_pointing_with_tolerance(scene: Any, tolerance: float, backend: Any) -> None:
     attention, mask = scene
@@ -133,7 +133,7 @@ def test_pointing_with_tolerance(scene: Any, tolerance: float, backend: Any) -> 
     close(found, reference.pointing(attention, mask, tolerance))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(attention=maps(), percentile=st.sampled_from([0, 33.3, 50, 90, 97.5, 100]))
 def test_threshold_attention_is_the_literal_rule(
     attention: Any, percentile: float, backend: Any
@@ -179,6 +179,15 @@ def test_iou_at_threshold_and_curve_agree_with_iou() -> None:
         assert np.array_equal(found, expected)
         assert np.allclose(curve[:, k], expected, atol=1e-12)
     assert (curve.max(axis=1) <= metrics.compute_best_iou(attention, mask) + 1e-12).all()
+
+
+def test_iou_at_threshold_passes_its_options_on() -> None:
+    attention, mask = np.array([[-3.0, 1.0, 1.0, 0.0]]), np.array([[1, 1, 0, 0]])
+    for sign in ("positive", "absolute", "signed"):
+        for ties in ("share", "include"):
+            found = metrics.compute_iou_at_threshold(attention, mask, 25, sign=sign, ties=ties)
+            assert found == metrics.compute_iou(attention, mask, 75, sign=sign, ties=ties).iou
+    assert metrics.compute_iou_at_threshold(attention, mask, 25, sign="absolute") == 0.5
 
 
 def test_definitions_refuse_maps_that_are_not_finite() -> None:

@@ -87,7 +87,7 @@ def _join(parts: list[Any]) -> Any:
 
 
 def _scored(maps: Tensor, sign: str) -> Tensor:
-    """Apply the sign rule; keep every value in float32 or float64, with one zero."""
+    """Apply the sign rule; keep every value in float32 or float64."""
     narrow = maps.dtype in (
         torch.float32,
         torch.float16,
@@ -100,7 +100,7 @@ def _scored(maps: Tensor, sign: str) -> Tensor:
     values = maps.to(torch.float32 if narrow else F64)
     if sign == "absolute":
         return values.abs()
-    return values.clamp(min=0) + 0 if sign == "positive" else values + 0
+    return values.clamp(min=0) if sign == "positive" else values
 
 
 class _Sorted:

@@ -153,6 +153,5 @@ def top_k_any_chance(inside: Any, pixels: int, k: int, /) -> Array:
     xp = namespace(inside)
     missed = xp.ones_like(inside) if k <= pixels else xp.full_like(inside, xp.nan)
     for i in range(min(k, pixels)):
-        left = pixels - inside - i
-        missed = missed * xp.where(left > 0, left, xp.zeros_like(left)) / (pixels - i)
+        missed = missed * (pixels - inside - i) / (pixels - i)  # 0 once too few are outside
     return 1 - missed

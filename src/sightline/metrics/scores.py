@@ -175,8 +175,7 @@ class _Part:
         draws, tied = chosen.budget[some] - chosen.above[some], chosen.tied[some]
         outside, missed = tied - chosen.tied_inside[some], xp.ones_like(draws)
         for i in range(int(max(t.level for t in self.plan.shared if t.kind == "top"))):
-            left = xp.where(outside > i, outside - i, xp.zeros_like(outside))
-            missed = xp.where(i < draws, missed * divide(left, tied - i), missed)
+            missed = xp.where(i < draws, missed * divide(outside - i, tied - i), missed)
         hit = xp.where(chosen.above_inside[some] > 0, xp.ones_like(missed), 1 - missed)
         return self._defined(nan_where(xp.isnan(draws), hit))
 
