@@ -77,11 +77,12 @@ def test_energy_selections_equal_the_reference(
 
 
 @pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("sign", SIGNS)
 @ON_EITHER
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(scene=scenes(tame=True), data=st.data())
 def test_regions_equal_the_reference(
-    scene: Any, ties: Any, data: st.DataObject, score: Any
+    scene: Any, sign: Any, ties: Any, data: st.DataObject, score: Any
 ) -> None:
     attention, mask = scene
     height, width = mask.shape
@@ -91,11 +92,12 @@ def test_regions_equal_the_reference(
     box = (x[0] / width, y[0] / height, x1 / width, y1 / height)
     boxed = np.zeros_like(mask)
     boxed[y[0] : y1, x[0] : x1] = True
-    selection = ("percentile", "mass", "mean", "matched")
-    found = score(attention, mask, regions=[[box, mask]], selection=selection, ties=ties).regions
-    assert found is not None
+    options: dict[str, Any] = {"sign": sign, "ties": ties, "selection": ("percentile", "matched")}
+    if sign != "signed":
+        options["selection"] += ("mass", "mean")
+    found = score(attention, mask, regions=[[box, mask]], **options).regions
     for i, region in enumerate((boxed, mask)):
-        expected = reference.region_scores(attention, region, selection=selection, ties=ties)
+        expected = reference.region_scores(attention, region, **options)
         assert set(expected) <= set(found)
         assert_equal({name: found[name][i] for name in found}, expected)
 
@@ -206,6 +208,22 @@ def test_include_is_the_literal_quantile_rule_of_torch(percentile: int) -> None:
         area = selected.double().mean()
         assert abs(float(found[f"attention_area@{percentile}"]) - float(area)) <= 1e-12
     assert agreed >= 20
+
+
+@ON_EITHER
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_include_selects_what_is_at_or_above_the_quantile_of_numpy(dtype: Any, score: Any) -> None:
+    """Also where share × (N − 1) misses a whole number by rounding, as 0.57 × 100 does."""
+    percentiles = list(range(1, 100))
+    attention = np.random.default_rng(2).random((20, 1, 101)).astype(dtype)
+    # Half of the maps are runs of neighbouring floats, between which nothing can be interpolated.
+    steps = np.spacing(attention[::2, :, :1]) * np.arange(101).astype(dtype)
+    attention[::2] = attention[::2, :, :1] + steps
+    found = score(attention, attention > 0.5, percentiles=percentiles, ties="include")
+    for percentile in percentiles:
+        cut = np.quantile(attention.astype(np.float64), percentile / 100, axis=2, keepdims=True)
+        expected = (attention >= cut).sum(axis=(1, 2)) / 101
+        assert np.array_equal(np.asarray(found[f"attention_area@{percentile}"]), expected)
 
 
 @pytest.mark.parametrize("make", [np.asfortranarray, lambda m: np.repeat(m, 2, -1)[..., ::2]])
