@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import array_api_compat
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +31,13 @@ _NAMESPACES: dict[type, Any] = {}
 
 def namespace(*arrays: Array) -> Any:
     """Return the array-API namespace that the arrays share."""
-    kinds = {type(array) for array in arrays}
-    known = _NAMESPACES.get(next(iter(kinds))) if len(kinds) == 1 else None
-    if known is not None:
-        return known
+    kind = type(arrays[0])
+    alike = len(arrays) == 1 or all(type(array) is kind for array in arrays)
+    if alike and kind in _NAMESPACES:
+        return _NAMESPACES[kind]
     found = array_api_compat.array_namespace(*arrays)
-    if len(kinds) == 1 and found.__name__.startswith("array_api_compat."):
-        _NAMESPACES[kinds.pop()] = found  # looking it up anew each time would cost microseconds
+    if alike and found.__name__.startswith("array_api_compat."):
+        _NAMESPACES[kind] = found  # looking it up anew each time would cost microseconds
     return found
 
 
@@ -49,15 +50,11 @@ def as_array(value: Any) -> Array:
     """Return arrays as they are and make numpy arrays of everything else."""
     if array_api_compat.is_array_api_obj(value):
         return value
-    import numpy as np
-
     return np.asarray(value)
 
 
 def to_numpy(array: Array) -> Any:
     """Return a numpy array with the same values, without a copy where that is possible."""
-    import numpy as np
-
     if is_torch(array):
         return array.detach().cpu().numpy()
     return np.asarray(array)
@@ -65,6 +62,11 @@ def to_numpy(array: Array) -> Any:
 
 def divide(numerator: Array, denominator: Array) -> Array:
     """Divide, with NaN and no warning wherever the denominator is zero."""
+    if isinstance(numerator, np.ndarray) and isinstance(denominator, np.ndarray):
+        shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+        return np.divide(
+            numerator, denominator, out=np.full(shape, np.nan), where=denominator != 0
+        )[()]
     xp = namespace(numerator, denominator)
     zero = denominator == 0
     safe = xp.where(zero, xp.ones_like(denominator), denominator)
@@ -81,6 +83,8 @@ def share(counts: Array, total: float) -> Array:
 
 def nan_where(condition: Array, value: Array) -> Array:
     """Replace values by NaN where the condition holds."""
+    if isinstance(value, np.ndarray):
+        return np.where(condition, np.nan, value)[()]
     xp = namespace(condition, value)
     result = xp.where(condition, xp.full_like(value, xp.nan), value)
     return result if result.shape else result[()]  # numpy's arrays without axes become numbers

@@ -201,16 +201,15 @@ class _Worker:
         flat, keys = values.reshape(len(values), -1), self.keys[: len(values)]
         inside = np.ascontiguousarray(self.masks[rows]).reshape(flat.shape).view(np.uint8)
         top = np.empty(len(flat), self.signed)
-        kernels.pack(flat.view(self.signed), inside, self.absolute, self.magnitude, keys, top)
+        bits, energy, finite = flat.view(self.signed), self.out.energy[rows], self.out.finite[rows]
+        kernels.pack(flat, bits, inside, self.absolute, self.magnitude, keys, top, energy)
         largest = top.view(self.float)
-        finite, energy = self.out.finite[rows], self.out.energy[rows]
         finite &= np.isfinite(largest)
         if not finite.all():
             keys[~finite] = 0
-        energy[:, 2] = 1.0
         if self.float == np.float64:
-            energy[largest > kernels.HUGE, 2] = kernels.SHRINK
-        kernels.energies(flat, inside, self.absolute, energy)
+            for b in np.flatnonzero(largest > kernels.HUGE):
+                kernels.shrink(flat[b], inside[b], self.absolute, energy[b])
         keys.sort(axis=1)
         return keys
 

@@ -29,40 +29,48 @@ HUGE, SHRINK = 1e290, 2.0**-600
 """Maps with values above `HUGE` are summed after multiplication by `SHRINK`, lest sums overflow."""
 
 
-@njit(**_OPTIONS)
+@njit(**_SUMS)
 def pack(
-    bits: Array, inside: Array, absolute: bool, magnitude: Any, keys: Array, top: Array
+    values: Array,
+    bits: Array,
+    inside: Array,
+    absolute: bool,
+    magnitude: Any,
+    keys: Array,
+    top: Array,
+    energy: Array,
 ) -> None:
-    """Write each map's keys after its sign rule, and the bits of its largest magnitude.
+    """Write each map's keys after its sign rule, its energies, and the bits of its largest value.
 
-    `bits` (maps, pixels) are the floats as signed integers, `magnitude` has every bit but the sign.
+    `values` and `bits` (maps, pixels) are the same floats, the latter as signed integers, of which
+    `magnitude` has every bit but the sign. `energy` (maps, 3) is total, total inside, scale 1.
     """
     unsigned, zero = keys.dtype.type, bits.dtype.type(0)
     for b in range(bits.shape[0]):
-        largest = zero
+        largest, total, within = zero, 0.0, 0.0
         for i in range(bits.shape[1]):
             size = bits.dtype.type(bits[b, i] & magnitude)
             largest = max(largest, size)
             # As integers, negative floats are negative and -0.0 is the smallest: both become 0.
             kept = size if absolute else max(bits[b, i], zero)
             keys[b, i] = (unsigned(kept) << unsigned(1)) | unsigned(inside[b, i])
+            value: Number = np.float64(values[b, i])
+            value = abs(value) if absolute else max(value, 0.0)
+            total += value
+            within += value if inside[b, i] else 0.0
         top[b] = largest
+        energy[b, 0], energy[b, 1], energy[b, 2] = total, within, 1.0
 
 
 @njit(**_SUMS)
-def energies(values: Array, inside: Array, absolute: bool, out: Array) -> None:
-    """Sum each map, and the part of it inside the annotation, after the sign rule.
-
-    `out` (maps, 3) is total, total inside, and the scale to apply, which is read.
-    """
-    for b in range(values.shape[0]):
-        total, within = 0.0, 0.0
-        for i in range(values.shape[1]):
-            value = np.float64(values[b, i])
-            value = (abs(value) if absolute else max(value, 0.0)) * out[b, 2]
-            total += value
-            within += value if inside[b, i] else 0.0
-        out[b, 0], out[b, 1] = total, within
+def shrink(values: Array, inside: Array, absolute: bool, energy: Array) -> None:
+    """Sum one map whose plain sum would overflow; `energy` as in `pack`, with scale `SHRINK`."""
+    total, within = 0.0, 0.0
+    for i in range(values.size):
+        value = (abs(values[i]) if absolute else max(values[i], 0.0)) * SHRINK
+        total += value
+        within += value if inside[i] else 0.0
+    energy[0], energy[1], energy[2] = total, within, SHRINK
 
 
 @njit(**_OPTIONS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -29,12 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "RegionScores", "Scores"]
 
-Thunk = Callable[[], Array]
-
-
-def _same(values: Array) -> Array:
-    return values
-
 
 class Columns(Mapping[str, Array]):
     """Read-only columns, each computed when first asked for.
@@ -45,14 +38,13 @@ class Columns(Mapping[str, Array]):
 
     def __init__(self, part: _Part, shape: tuple[int, ...]) -> None:
         self._part, self._shape = part, shape
-        self._thunks: dict[str, Thunk] = {}
+        self._sources: dict[str, tuple[str, int] | None] = {}  # figure and budget; None: it is done
         self._done: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._thunks:
-            self._refuse(name)
-        if name not in self._done:
-            values = self._thunks[name]()
+        source = self._sources[name] if name in self._sources else self._refuse(name)
+        if source is not None and name not in self._done:
+            values = self._part.column(*source)
             if values.shape != self._shape:
                 values = namespace(values).reshape(values, self._shape)
             if isinstance(values, np.ndarray):
@@ -61,13 +53,13 @@ class Columns(Mapping[str, Array]):
         return self._done[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._thunks
+        return name in self._sources
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._thunks)
+        return iter(self._sources)
 
     def __len__(self) -> int:
-        return len(self._thunks)
+        return len(self._sources)
 
     def __repr__(self) -> str:
         shown = ", ".join(list(self)[:6])
@@ -81,13 +73,14 @@ class Columns(Mapping[str, Array]):
             )
         if metric == "coverage":
             raise UnknownNameError("a signed map has no energy, so no 'coverage'")
-        close = get_close_matches(name, self._thunks, n=3)
+        close = get_close_matches(name, self._sources, n=3)
         hint = f"; nearest: {', '.join(close)}" if close else ""
         raise UnknownNameError(f"no column {name!r}{hint}")
 
-    def add(self, name: str, values: Array | Thunk) -> None:
-        """Add a column: its flat values, or how to compute them."""
-        self._thunks[name] = values if callable(values) else partial(_same, values)
+    def add(self, name: str, values: Array) -> None:
+        """Add a column that the one pass does not give, by its flat values."""
+        self._sources[name] = None
+        self._done[name] = namespace(values).reshape(values, self._shape)
 
     def reasons(self, name: str) -> NDArray[Any]:
         """Say for each value of a column why it is NaN; an empty text where it is defined."""
@@ -278,24 +271,28 @@ class Scores(Columns):
 
 def fill(columns: Columns, metrics: Sequence[tuple[MetricSpec, Threshold | None]]) -> None:
     """Give a table its columns: each metric, its chance, and what it must be read with."""
-    part = columns._part
-    columns.add("annotation_area", partial(part.column, "annotation_area", 0))
+    part, sources = columns._part, columns._sources
+    sources["annotation_area"] = "annotation_area", 0
+    tokens = {threshold: "" if threshold is None else f"@{threshold}" for _, threshold in metrics}
     for spec, threshold in metrics:
-        names = [spec.name] + ([] if spec.chance is None else [f"{spec.name}_chance"])
-        names += _COMPANIONS.get(spec.name, []) + ["attention_area"] * spec.thresholded
-        suffix, k = "" if threshold is None else f"@{threshold}", _position(part, spec, threshold)
-        for name in names:
-            columns.add(name + suffix, partial(part.column, name, k))
+        token, k = tokens[threshold], _position(part, spec, tokens[threshold])
+        sources[spec.name + token] = spec.name, k
+        if spec.chance is not None:
+            sources[f"{spec.name}_chance{token}"] = f"{spec.name}_chance", k
+        for name in _COMPANIONS.get(spec.name, ()):
+            sources[name + token] = name, k
+        if spec.thresholded:
+            sources[f"attention_area{token}"] = "attention_area", k
 
 
-_COMPANIONS = {"iou": ["iou_ceiling"], "average_precision": ["average_precision_random"]}
+_COMPANIONS = {"iou": ("iou_ceiling",), "average_precision": ("average_precision_random",)}
 
 
-def _position(part: _Part, spec: MetricSpec, threshold: Threshold | None) -> int:
+def _position(part: _Part, spec: MetricSpec, token: str) -> int:
     """Return which budget a metric reads."""
     if spec.name == "relevance_rank":
         return part.first["matched"]
-    return part.first["k1"] if threshold is None else part.position[str(threshold)]
+    return part.position[token[1:]] if token else part.first["k1"]
 
 
 def _rows(columns: Columns, owner: NDArray[Any], region: Any, keys: Mapping[str, Any]) -> pa.Table:
