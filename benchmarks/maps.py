@@ -2,7 +2,8 @@
 
     python -m benchmarks.maps [--quick] [--markdown] [--json FILE]
 
-Every tool runs on one thread. Tools take turns, several times over, and the median round counts.
+Every tool runs on one thread. Tools take turns, several times over, and each one's fastest round
+counts: what it costs when nothing else disturbs it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -213,7 +213,7 @@ def clock(call: Call) -> Seconds:
     return Seconds(time.process_time() - cpu, time.perf_counter() - wall)
 
 
-def measure(name: str, size: int, rounds: int) -> dict[str, list[float]]:
+def measure(name: str, size: int, rounds: int) -> dict[str, list[Any]]:
     """Rounds of one tool in this process, after a warm-up that also tells the AUCs."""
     tool = TOOLS[name]
     count = tool.maps[size]
@@ -221,14 +221,21 @@ def measure(name: str, size: int, rounds: int) -> dict[str, list[float]]:
     maps, masks = (np.concatenate([batch] * copies) for batch in make(BATCH[size], size))
     calls = tool.prepare(maps[:count], masks[:count])
     auc = [call() for call in calls][-1]
-    seconds = [[clock(call) for call in calls] for _ in range(rounds)]
     return {
         "auc": [] if auc is None else np.asarray(auc, float)[: FEW[size]].tolist(),
-        "rounds": [tool.figure(each, count) for each in seconds],
+        "rounds": [[clock(call) for call in calls] for _ in range(rounds)],
     }
 
 
-def in_child(name: str, size: int, rounds: int) -> dict[str, list[float]]:
+def fastest(rounds: Sequence[Sequence[Sequence[float]]]) -> list[Seconds]:
+    """For each of a tool's calls the least CPU time and the least wall-clock time of any round."""
+    return [
+        Seconds(*(min(times) for times in zip(*call, strict=True)))
+        for call in zip(*rounds, strict=True)
+    ]
+
+
+def in_child(name: str, size: int, rounds: int) -> dict[str, list[Any]]:
     argv = [sys.executable, "-W", "ignore", "-m", __spec__.name]
     argv += ["--tool", name, "--size", str(size), "--rounds", str(rounds)]
     done = subprocess.run(
@@ -239,13 +246,13 @@ def in_child(name: str, size: int, rounds: int) -> dict[str, list[float]]:
         check=True,
         text=True,
     )
-    answer: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    answer: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
 
 def run_all(sizes: Sequence[int], passes: int) -> tuple[Figures, float]:
-    """Median figure of every tool and size, and how far the tools' AUCs lie apart."""
-    rounds: dict[tuple[str, int], list[float]] = defaultdict(list)
+    """Every tool's figure at every size, and how far the tools' AUCs lie apart."""
+    rounds: dict[tuple[str, int], list[Any]] = defaultdict(list)
     auc: dict[int, list[list[float]]] = defaultdict(list)
     todo = [(n, s) for s in sizes for n, tool in TOOLS.items() if s in tool.maps]
     for number in range(passes):
@@ -257,7 +264,11 @@ def run_all(sizes: Sequence[int], passes: int) -> tuple[Figures, float]:
                 auc[size] += [answer["auc"]] if answer["auc"] else []
     progress("")
     apart = max(float(np.ptp(np.array(each), axis=0).max()) for each in auc.values())
-    return {key: median(values) for key, values in rounds.items()}, apart
+    figures = {
+        (name, size): TOOLS[name].figure(fastest(each), TOOLS[name].maps[size])
+        for (name, size), each in rounds.items()
+    }
+    return figures, apart
 
 
 # Telling.

@@ -63,6 +63,11 @@ def test_the_bare_sort_sorts_every_row(data: tuple[np.ndarray, np.ndarray]) -> N
     assert call() is None
 
 
+def test_the_fastest_round_counts() -> None:
+    rounds = [[(1.0, 4.0), (2.0, 2.0)], [(3.0, 3.0), (1.5, 5.0)]]
+    assert bench.fastest(rounds) == [bench.Seconds(1.0, 3.0), bench.Seconds(1.5, 2.0)]
+
+
 def test_figures_of_a_round() -> None:
     rounds = [bench.Seconds(cpu=1.0, wall=3.0), bench.Seconds(cpu=1.5, wall=2.0)]
     assert bench.per_map(rounds, 10) == pytest.approx(100)
