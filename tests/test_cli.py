@@ -285,3 +285,16 @@ def test_files_of_the_page_are_read(tmp_path: Path) -> None:
         "front.jpg": 2,
         "empty.jpg": 0,
     }
+
+
+def test_the_demo_names_a_command_that_works(tmp_path: Path) -> None:
+    """Outside the path of the shell, the program is named by where it is."""
+    program = Path(sys.executable).with_name("sightline")
+    done = subprocess.run(
+        [program, "demo"], cwd=tmp_path, env={"PATH": "/usr/bin"}, check=True, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    command = shlex.split(done.stdout.splitlines()[-1])
+    assert command[0] == str(program)
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "demo" / "scores.csv").exists()

@@ -6,6 +6,8 @@ Nothing heavy is imported before a command runs, so that help and version answer
 import json
 import logging
 import shlex
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -183,7 +185,7 @@ def demo(
         scores = score_toy(out, progress=progress)
     command = shlex.join(
         [
-            *("sightline", "score", str(out / "maps" / METHODS[0])),
+            *(_own_name(), "score", str(out / "maps" / METHODS[0])),
             *("--annotations", str(out / "annotations.json"), "--out", str(out / "scores.csv")),
         ]
     )
@@ -192,8 +194,17 @@ def demo(
         f"Annotations: {out / 'annotations.json'}",
         f"Maps: {out / 'maps'}",
         f"Scores by image and region: {out / 'scores'}",
-        f"Next, the same with your own maps and annotations:\n  {command}",
+        f"Next, the same from the shell, as with your own maps and annotations:\n  {command}",
     )
+
+
+def _own_name() -> str:
+    """Return what to type to call this program again: its path where the name is not enough."""
+    called = Path(sys.argv[0])
+    found = shutil.which("sightline")
+    if called.name != "sightline" or (found and called.exists() and called.samefile(found)):
+        return "sightline"
+    return str(called)
 
 
 # --- reading options -----------------------------------------------------------------------------
