@@ -276,10 +276,13 @@ def test_huge_values_do_not_overflow(score: Any) -> None:
 
 @ON_EITHER
 def test_a_tie_group_completes_a_mass_in_spite_of_rounding(score: Any) -> None:
-    """0.55 × 20 rounds to more than 11, which the two highest pixels hold exactly."""
-    attention = np.array([[6, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1]])
-    found = score(attention, attention > 5, selection="mass55", ties="include")
-    assert found["attention_area@mass55"] == 2 / 11
+    """0.56 × 25 rounds to more than 14, which the two highest pixels hold exactly."""
+    assert 0.56 * 25 > 14
+    attention = np.array([[8, 6, *[1] * 11]])
+    found = score(attention, attention > 5, selection="mass56", ties="include")
+    assert found["attention_area@mass56"] == 2 / 13
+    expected = metrics.compute_iou(attention, attention > 5, selection="mass56", ties="include")
+    assert expected.attention_area == 2 / 13
 
 
 @ON_EITHER

@@ -205,8 +205,6 @@ class _Worker:
         kernels.pack(flat, bits, inside, self.absolute, self.magnitude, keys, top, energy)
         largest = top.view(self.float)
         finite &= np.isfinite(largest)
-        if not finite.all():
-            keys[~finite] = 0
         if self.float == np.float64:
             for b in np.flatnonzero(largest > kernels.HUGE):
                 kernels.shrink(flat[b], inside[b], self.absolute, energy[b])
