@@ -173,3 +173,7 @@ def test_emd_pools_mass_without_losing_any() -> None:
 def test_mse_warns() -> None:
     with pytest.warns(UserWarning, match="rewards dark maps"):
         metrics.compute_mse(np.eye(3), np.eye(3))
+
+
+def test_an_iou_of_exactly_one_half_is_a_hit() -> None:
+    assert metrics.compute_corloc([[[3.0, 2.0, 1.0, 0.0]]], [[[1, 1, 0, 0]]], 75) == 1.0
