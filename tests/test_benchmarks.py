@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
+from benchmarks import data as data_bench
 from benchmarks import maps as bench
 from benchmarks._maps_data import make, make_boxes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SMALL = 16
 
@@ -115,3 +121,17 @@ def test_the_difference_names_the_worst_column() -> None:
     assert gpu.difference(wanted | {"b": np.array([2.5, 3.0])}, wanted) == (0.5, "b")
     assert gpu.difference(wanted | {"a": np.array([1.0, 1.0])}, wanted) == (np.inf, "a")
     assert gpu.difference({"a": wanted["a"]}, wanted)[0] == np.inf
+
+
+@pytest.mark.parametrize("name", data_bench.TASKS)
+def test_every_data_set_is_made_and_measured(name: str, tmp_path: Path) -> None:
+    task = data_bench.TASKS[name]
+    task.make(tmp_path, 20, 60)
+    assert task.measure(tmp_path, 20) > 0
+
+
+def test_targets_of_data_sets_are_met_or_missed() -> None:
+    rows = data_bench.rows({"wikichurches": 0.3, "coco": 2.5, "facades": 59.0})
+    assert [row[-1] for row in rows[1:]] == ["met", "missed", "missed"]
+    assert rows[1][2:4] == ["≤ 0.3", "0.3"]
+    assert rows[3][2:4] == ["≥ 60", "59"]

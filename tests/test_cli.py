@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import sightline
 from sightline.cli import app
 from sightline.data import read_annotations
+from sightline.data.datasets import load_dataset
+from sightline.data.report import inspect_dataset
 from sightline.data.toy import METHODS
 from sightline.metrics import METRICS
 
@@ -53,8 +56,8 @@ def score(files: Path, *options: object, out: str = "scores.csv", code: int = 0)
 
 def test_version_and_help() -> None:
     assert run("--version").stdout == f"sightline {sightline.__version__}\n"
-    for arguments in (["--help"], ["score", "--help"], ["metrics", "--help"], ["demo", "--help"]):
-        assert "Usage:" in run(*arguments).stdout
+    for command in ([], ["score"], ["metrics"], ["demo"], ["inspect"], ["facades"]):
+        assert "Usage:" in run(*command, "--help").stdout
     assert "cover the whole image" in " ".join(run("score", "--help").stdout.split())
 
 
@@ -245,6 +248,199 @@ def test_demo_and_the_line_it_ends_with(tmp_path: Path, monkeypatch: pytest.Monk
     run(*shlex.split(line)[1:])
     again = pd.read_csv("demo/scores.csv")
     assert again.equals(pd.read_csv("demo/scores/sees-the-parts.csv"))
+
+
+# --- data sets -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def churches(tmp_path: Path) -> Path:
+    """Write a small WikiChurches: the third image has no file, one file has no record."""
+    meta = [{"name": "opening", "parents": []}, {"name": "[door]", "parents": [0]}]
+    meta += [{"name": f"part {number}", "parents": []} for number in range(25)]
+    door = {"left": -0.5, "top": 0.0, "width": 1.0, "height": 0.5, "label": 1}
+    tower = {"left": 0.5, "top": 0.5, "width": 0.5, "height": 0.5, "label": 2}
+    gone = {"left": 1.5, "top": 0.0, "width": 0.1, "height": 0.1, "label": 1}
+    annotations = {
+        "Q1.jpg": _church(door, door, tower, style="Q176483"),
+        "Q2.jpg": _church(tower, gone, style="Q176483"),
+        "Q3.jpg": _church(style="Q46261"),
+    }
+    content = json.dumps({"meta": meta, "annotations": annotations})
+    (tmp_path / "building_parts.json").write_text(content)
+    (tmp_path / "images").mkdir()
+    for name in ("Q1.jpg", "Q2.jpg", "extra.jpg"):
+        Image.new("RGB", (60, 40), (90, 90, 120)).save(tmp_path / "images" / name)
+    return tmp_path
+
+
+def _church(*elements: Any, style: str) -> dict[str, Any]:
+    return {"styles": [style], "bbox_groups": [{"group_label": 0, "elements": list(elements)}]}
+
+
+def _line(text: str, start: str) -> list[str]:
+    """Return the words after `start` on the line that begins with it."""
+    (line,) = (line for line in text.splitlines() if line.strip().startswith(start))
+    return line.strip().removeprefix(start).split()
+
+
+def test_inspect_shows_what_a_data_set_holds(churches: Path) -> None:
+    out = run("inspect", "wikichurches", churches).stdout
+    assert _line(out, "images  ") == ["3"]
+    assert "splits" not in out
+    assert "Shapes other than boxes" not in out
+    assert _line(out, "labels of images") == ["Gothic", "2,", "Romanesque", "1"]
+    assert _line(out, "regions  ") == ["4", "(box", "4)"]
+    assert _line(out, "clipped at the border") == ["2"]
+    assert _line(out, "dropped") == ["outside", "1"]
+    assert _line(out, "image files missing") == ["1"]
+    assert _line(out, "images with a label twice") == ["1", "(33%)"]
+    assert _line(out, "regions per image") == ["0", "0.5", "1", "2", "1.333", "3"]
+    assert _line(out, "area of a region, %") == ["25"] * 6
+    assert _line(out, "part 0") == ["2", "2", "2", "66.7%"]
+    assert _line(out, "[door]") == ["2", "2", "1", "33.3%"]
+    assert _line(out, "opening") == ["0", "2", "1", "33.3%"]
+    assert _line(out, "Gothic  ") == ["[door]", "1", "1"]
+    assert "Images without regions (1): Q3.jpg" in out
+    assert "Images without a file (1): Q3.jpg" in out
+    beside = churches / "images" / "extra.jpg"
+    assert f"Images beside them that no record names (1): {beside}" in out
+    assert "7 more: --all shows them." in out
+    assert "part 24" not in out
+    assert "part 24" in run("inspect", "wikichurches", churches, "--all").stdout
+
+
+def test_inspect_prints_the_report_as_json(churches: Path) -> None:
+    figure = churches / "sheet.png"
+    content = json.loads(
+        run("inspect", "wikichurches", churches, "--json", "--figure", figure).stdout
+    )
+    assert content.pop("figure") == str(figure)
+    assert content == inspect_dataset(load_dataset("wikichurches", churches)).to_dict()
+    with Image.open(figure) as sheet:
+        assert sheet.width > 3 * 224
+
+
+def test_inspect_quickly_reads_headers(churches: Path) -> None:
+    image = churches / "images" / "Q2.jpg"
+    noise = np.random.default_rng(0).integers(0, 256, (40, 60, 3), np.uint8)
+    Image.fromarray(noise).save(image)
+    image.write_bytes(image.read_bytes()[:-400])
+    quick = run("inspect", "wikichurches", churches, "--quick", "--json")
+    assert json.loads(quick.stdout)["decoded"] is False
+    result = run("inspect", "wikichurches", churches, code=2)
+    assert re.fullmatch(rf"error: image 'Q2.jpg': {image}: cannot be read .*\n", result.stderr)
+    assert result.stdout == ""
+
+
+def test_inspect_lists_all_that_it_skips(churches: Path) -> None:
+    content = json.loads((churches / "building_parts.json").read_text())
+    bad = {"left": 0, "top": 0, "width": -1, "height": 1, "label": 1}
+    for number in range(7):
+        content["annotations"][f"bad{number}.jpg"] = _church(bad, style="Q176483")
+    (churches / "building_parts.json").write_text(json.dumps(content))
+    for name in ("Q1.jpg", "Q2.jpg"):
+        (churches / "images" / name).write_text("no image")
+    result = run("inspect", "wikichurches", churches, code=2)
+    assert "building_parts.json" in result.stderr
+    assert "bad0.jpg" in result.stderr
+    out = run("inspect", "wikichurches", churches, "--skip-bad").stdout
+    assert "Records left out (7):" in out
+    assert all(f"'bad{number}.jpg'" in out for number in range(7))
+    assert "Images that cannot be used (2):" in out
+    for name in ("Q1.jpg", "Q2.jpg"):
+        assert f"image '{name}': {churches / 'images' / name}: cannot be read" in out
+    assert "Images without regions (8): Q3.jpg, bad0.jpg, bad1.jpg, bad2.jpg, bad3.jpg, …" in out
+
+
+def test_inspect_says_how_many_images_cannot_be_used(churches: Path) -> None:
+    for name in ("Q1.jpg", "Q2.jpg"):
+        (churches / "images" / name).write_text("no image")
+    result = run("inspect", "wikichurches", churches, "--figure", churches / "s.png", code=2)
+    assert result.stderr.endswith(" (and 1 more; --skip-bad lists them)\n")
+    assert not (churches / "s.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("wikichurches", "none"), "none: no such file or folder"),
+        (("wikichurches",), "wikichurches needs a path"),
+        (("wikichurches", ".", "--count", "3"), "wikichurches has no option 'count'"),
+        (("wikichurches", ".", "--confounded"), "wikichurches has no option 'confounded'"),
+        (("facades", "here"), "takes no path"),
+        (("churches", "."), "unknown data set 'churches'"),
+        (("facades", "--figure", "sheet.pdf"), "sheet.pdf: a contact sheet must end in .png"),
+        (("facades", "--split", "none", "--count", "2"), "no images in split 'none'"),
+    ],
+)
+def test_inspect_refuses(arguments: tuple[str, ...], message: str) -> None:
+    result = run("inspect", *arguments, code=2)
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_inspect_facades_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--count", 10, "--seed", 3, "--json")
+    every, some, test = (
+        json.loads(run("inspect", "facades", *options, *more).stdout)
+        for more in ((), ("--labelling", "salient"), ("--split", "test"))
+    )
+    assert (every["images"], every["missing"], every["problems"]) == (10, [], [])
+    assert every["kinds"] == {"mask": every["regions"]}
+    assert every["repeated"]
+    assert some["repeated"] == {}
+    assert some["regions"] < every["regions"]
+    assert test["images"] == every["splits"]["test"] == 2
+    out = run("inspect", "facades", *options[:-1]).stdout
+    assert _line(out, "splits") == ["train", "8,", "test", "2"]
+    assert "Shapes other than boxes are drawn" in out
+    assert not list(tmp_path.iterdir())
+
+
+def test_facades_and_the_line_they_end_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = run("facades", "my facades", "--count", 4, "--seed", 1, "--size", 96).stdout
+    drawn = load_dataset("facades", count=4, seed=1, size=96)
+    assert sorted(path.name for path in Path("my facades/images").iterdir()) == list(drawn.ids)
+    found = read_annotations("my facades/annotations.json")
+    assert {name: len(one.regions) for name, one in found.items()} == {
+        name: len(one.regions) for name, one in drawn.annotations().items()
+    }
+    command = shlex.split(out.splitlines()[-1])
+    assert command[0] == "sightline"
+    shown = run(*command[1:]).stdout
+    assert _line(shown, "images  ") == ["4"]
+    assert Path("sheet.png").exists()
+    refused = run("facades", "my facades", code=2)
+    assert "my facades: is not empty" in refused.stderr
+    run("facades", "my facades", "--count", 2, "--size", 64, "--force", "--labelling", "salient")
+    with Image.open("my facades/images/facade-00001.png") as image:
+        assert image.size == (64, 64)
+    assert len(read_annotations("my facades/coco.json")) == 2
+
+
+def test_confounded_facades_differ(tmp_path: Path) -> None:
+    plain, confounded = tmp_path / "plain", tmp_path / "confounded"
+    run("facades", plain, "--count", 2, "--size", 64)
+    run("facades", confounded, "--count", 2, "--size", 64, "--confounded")
+    name = "images/facade-00000.png"
+    assert (plain / name).read_bytes() != (confounded / name).read_bytes()
+    assert (plain / "coco.json").read_text() == (confounded / "coco.json").read_text()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from sightline.cli import app; "
+        "CliRunner().invoke(app, ['inspect', '--help']); "
+        "print(*{'PIL', 'pandas', 'scipy', 'numba', 'torch', 'numpy'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 # --- pages ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import sightline
 from benchmarks import maps as bench
-from sightline import data, metrics, records
+from sightline import data, geometry, metrics, records
 from sightline.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -80,11 +80,19 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
     assert f"\n## {name}\n" in PAGES["metrics.md"]
 
 
-@pytest.mark.parametrize("module", [sightline, metrics, data, records], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", [sightline, metrics, data, geometry, records], ids=lambda m: m.__name__
+)
 def test_every_public_name_is_on_the_page_of_the_api(module: Any) -> None:
     named = set(re.findall(r"^::: [\w.]+\.(\w+)$|`(?:[\w.]+\.)?(\w+)`", PAGES["api.md"], re.M))
     names = {name for pair in named for name in pair if name}
     assert set(module.__all__) - {"__version__"} <= names
+
+
+@pytest.mark.parametrize("name", sorted(data.DATASETS))
+def test_every_data_set_is_documented_with_its_options(name: str) -> None:
+    (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", PAGES["datasets.md"], re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == set(data.DATASETS[name].options)
 
 
 def test_every_command_is_documented() -> None:
@@ -117,13 +125,14 @@ def test_every_decision_is_listed() -> None:
 # --- current -------------------------------------------------------------------------------------
 
 
-def test_page_of_the_metrics_is_current() -> None:
-    spec = importlib.util.spec_from_file_location("make_metrics", DOCS / "make_metrics.py")
+@pytest.mark.parametrize("name", ["metrics", "facades"])
+def test_written_pages_are_current(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert PAGES["metrics.md"] == module.render(), "run python docs/make_metrics.py"
+    assert PAGES[f"{name}.md"] == module.render(), f"run python docs/make_{name}.py"
 
 
 @pytest.mark.parametrize("page", sorted([*PAGES, "../CONTRIBUTING.md"]))
@@ -136,7 +145,7 @@ def test_links_lead_to_files(page: str) -> None:
 def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"
-    homes = (ROOT, source, source / "metrics", DOCS)
+    homes = (ROOT, source, source / "metrics", source / "data", DOCS)
     for name in set(re.findall(r"[\w/]+\.(?:py|md|toml)\b", tree)):
         assert any((home / name).is_file() for home in homes), name
 

@@ -17,6 +17,9 @@ from sightline.records import (
     InputError,
     MapError,
     Region,
+    Sample,
+    Taxonomy,
+    UnknownNameError,
     row_schema,
     to_image_id,
 )
@@ -76,6 +79,121 @@ def test_union_is_any_region() -> None:
     np.testing.assert_array_equal(annotation.get_union_mask(20, 30), masks.any(axis=0))
     assert masks[0].any()
     assert masks[1].any()
+
+
+VOID = Region("void", box=(0.25, 0.0, 1.0, 0.25), flags=("ignore",), index=1)
+CROWD = Region("people", box=(0.5, 0.5, 1.0, 1.0), flags=("crowd", "clipped"), index=4)
+
+
+def test_flags_are_properties() -> None:
+    assert (VOID.ignore, VOID.crowd, VOID.difficult) == (True, False, False)
+    assert (CROWD.ignore, CROWD.crowd, CROWD.difficult) == (False, True, False)
+    assert Region(flags=("difficult",)).difficult
+
+
+def test_ignored_regions_are_left_out_of_every_target() -> None:
+    annotation = Annotation("a.jpg", 80, 80, (BOX, VOID, CROWD))
+    assert annotation.scored == (BOX, CROWD)
+    assert annotation.ignored == (VOID,)
+    left_out = np.zeros((8, 8), bool)
+    left_out[:2, 2:] = True
+    np.testing.assert_array_equal(annotation.ignore_mask(8, 8), left_out)
+    window, people = np.zeros((2, 8, 8), bool)
+    window[:4, :4], people[4:, 4:] = True, True
+    np.testing.assert_array_equal(annotation.union_mask(8, 8), (window | people) & ~left_out)
+    masks = annotation.label_masks(8, 8)
+    assert list(masks) == ["window", "people"]
+    np.testing.assert_array_equal(masks["window"], window & ~left_out)
+    assert len(annotation.region_masks(8, 8)) == 3
+    target = annotation.soft_target(8, 8)
+    assert (target[left_out] == 0).all()
+    assert (target[~left_out] > 0).all()
+
+
+def test_flags_can_be_ignored_too() -> None:
+    annotation = Annotation("a.jpg", 80, 80, (BOX, VOID, CROWD), dropped=(CROWD,))
+    without = annotation.ignoring("crowd", "difficult")
+    assert without.scored == (BOX,)
+    assert without.regions[2].flags == ("crowd", "clipped", "ignore")
+    assert without.regions[1] is VOID
+    assert annotation.ignoring().scored == annotation.scored
+
+
+def test_masks_of_labels_join_and_climb() -> None:
+    parts = Taxonomy({"opening": [], "window": ["opening"], "door": ["opening"]})
+    regions = (
+        Region("window", box=(0, 0, 0.5, 0.5)),
+        Region("window", box=(0.5, 0, 1, 0.5)),
+        Region("door", box=(0, 0.5, 0.5, 1)),
+        Region("odd", box=(0.5, 0.5, 1, 1)),
+    )
+    masks = Annotation("a.jpg", regions=regions).label_masks(2, 2, parts)
+    assert {label: mask.astype(int).tolist() for label, mask in masks.items()} == {
+        "window": [[1, 1], [0, 0]],
+        "opening": [[1, 1], [1, 0]],
+        "door": [[0, 0], [1, 0]],
+        "odd": [[0, 0], [0, 1]],
+    }
+
+
+def test_a_soft_target_peaks_in_each_region() -> None:
+    annotation = Annotation("a.jpg", 100, 100, (BOX, POINT))
+    target = annotation.soft_target(21, 21)
+    assert target.shape == (21, 21)
+    assert target[5, 5] == 1.0  # the middle of the 11 pixels of the box
+    assert target[10, 15] == 1.0  # and that of the disc
+    assert 0 < target[20, 0] < 1e-3
+    assert not Annotation("a.jpg").soft_target(3, 3).any()
+
+
+def test_taxonomies_have_several_parents() -> None:
+    parts = Taxonomy(
+        {"thing": [], "glass": ["thing"], "opening": ["thing"], "window": ["opening", "glass"]}
+    )
+    assert parts.ancestors("window") == ("opening", "glass", "thing")
+    assert parts.ancestors("thing") == ()
+    assert parts.children("thing") == ("glass", "opening")
+    assert parts.roots == ("thing",)
+    assert parts.names == ("thing", "glass", "opening", "window")
+    assert parts.parents["window"] == ("opening", "glass")
+    assert "window" in parts
+    assert len(parts) == 4
+    assert parts == Taxonomy(parts.parents)
+    assert hash(parts) == hash(Taxonomy(parts.parents))
+    assert parts != Taxonomy.flat(parts)
+    assert repr(parts) == "Taxonomy(4 labels, 1 without parents)"
+    with pytest.raises(UnknownNameError, match="unknown label 'door'; known: thing, glass"):
+        parts.ancestors("door")
+
+
+@pytest.mark.parametrize(
+    ("parents", "message"),
+    [
+        ({"a": ["b"]}, "parent 'b' of 'a' is not a label"),
+        ({"a": ["a"]}, "'a' stands above itself"),
+        ({"a": ["b"], "b": ["c"], "c": ["a"]}, "stands above itself"),
+        ({"a": [], "b": ["a", "a"]}, "'b' name one label twice"),
+    ],
+)
+def test_bad_taxonomies_raise(parents: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Taxonomy(parents)
+
+
+def test_samples_open_their_image_when_asked() -> None:
+    opened = []
+
+    def load() -> Any:
+        opened.append(1)
+        return np.zeros((2, 3, 3), np.uint8)
+
+    sample = Sample("a.jpg", Annotation("a.jpg", 3, 2, labels=("Gothic",)), "test", load=load)
+    assert sample.labels == ("Gothic",)
+    assert not opened
+    assert sample.image().shape == (2, 3, 3)
+    assert len(opened) == 1
+    with pytest.raises(InputError, match=r"image 'a\.jpg' has no file"):
+        Sample("a.jpg", sample.annotation).image()
 
 
 def test_annotation_without_regions_is_empty() -> None:
@@ -139,7 +257,7 @@ def test_errors_are_value_errors() -> None:
     "module", ["sightline", "sightline.records", "sightline.registry", "sightline.cli"]
 )
 def test_import_is_light(module: str) -> None:
-    heavy = "numpy", "numba", "pandas", "pyarrow", "scipy", "torch", "pycocotools"
+    heavy = "numpy", "numba", "pandas", "pyarrow", "scipy", "torch", "pycocotools", "PIL", "yaml"
     code = f"import sys, {module}; print(*(set({heavy}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -6,18 +6,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sightline.data import DATASETS, load_dataset
+    from sightline.geometry import Geometry
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
 
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "DATASETS": "sightline.data",
+    "Geometry": "sightline.geometry",
     "METRICS": "sightline.metrics",
     "Scores": "sightline.metrics",
     "compute_all_metrics": "sightline.metrics",
+    "load_dataset": "sightline.data",
     "score_maps": "sightline.metrics",
 }
 
-__all__ = ["METRICS", "Scores", "__version__", "compute_all_metrics", "score_maps"]
+__all__ = [
+    "DATASETS",
+    "Geometry",
+    "METRICS",
+    "Scores",
+    "__version__",
+    "compute_all_metrics",
+    "load_dataset",
+    "score_maps",
+]
 
 
 def __getattr__(name: str) -> Any:

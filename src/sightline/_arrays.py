@@ -73,12 +73,14 @@ def divide(numerator: Array, denominator: Array) -> Array:
     return nan_where(zero, numerator / safe)
 
 
-def share(counts: Array, total: float) -> Array:
-    """Divide counts by their total, exactly: a whole is 1.
+def share(counts: Array, total: Array | float) -> Array:
+    """Divide counts by their total, one for all or one for each, exactly: a whole is 1.
 
     Devices divide by a plain number by multiplying with its rounded inverse.
     """
-    return counts / namespace(counts).full_like(counts, total)
+    if isinstance(total, int | float):
+        return counts / namespace(counts).full_like(counts, total)
+    return divide(counts, total)
 
 
 def nan_where(condition: Array, value: Array) -> Array:

@@ -24,11 +24,15 @@ __all__ = [
     "boxes_pixels",
     "decode_rle",
     "disc_mask",
+    "disc_touches",
     "mask_box",
     "polygon_box",
     "polygon_mask",
     "polygon_points",
     "resize_mask",
+    "rle_runs",
+    "runs_box",
+    "soft_target",
 ]
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -139,13 +143,22 @@ def disc_mask(
     if not all(map(isfinite, (x, y, rx, ry))) or rx < 0 or ry < 0:
         raise ValueError(f"disc needs finite x, y and radius >= 0, got {_show((x, y, rx, ry))}")
     rx, ry = max(rx, _NEAR), max(ry, _NEAR)
-    edge_x, edge_y = min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)
-    if ((edge_x - x) / rx) ** 2 + ((edge_y - y) / ry) ** 2 > 1:
+    if not disc_touches(x, y, rx, ry):
         return np.zeros((height, width), np.bool_)
     dx = ((np.arange(width) + 0.5) / width - x) / rx
     dy = ((np.arange(height) + 0.5) / height - y) / ry
     mask: Mask = dx**2 + dy[:, None] ** 2 <= 1 + _NEAR
-    return mask if mask.any() else box_mask((edge_x, edge_y, edge_x, edge_y), height, width)
+    if mask.any():
+        return mask
+    x, y = min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)
+    return box_mask((x, y, x, y), height, width)
+
+
+def disc_touches(x: float, y: float, rx: float, ry: float) -> bool:
+    """Return whether a disc is in the image or touches it; arguments as in `disc_mask`."""
+    rx, ry = max(rx, _NEAR), max(ry, _NEAR)
+    away_x, away_y = min(max(x, 0.0), 1.0) - x, min(max(y, 0.0), 1.0) - y
+    return (away_x / rx) ** 2 + (away_y / ry) ** 2 <= 1
 
 
 def polygon_mask(polygons: Iterable[Sequence[float]], height: int, width: int) -> Mask:
@@ -218,6 +231,8 @@ def resize_mask(mask: Mask, height: int, width: int) -> Mask:
     if mask.shape == (height, width):
         return mask.astype(np.bool_)
     rows, columns = mask.shape
+    if height % rows == 0 and width % columns == 0:
+        return mask.astype(np.bool_).repeat(height // rows, 0).repeat(width // columns, 1)
     covered = _pool(_pool(mask.astype(np.int64), height).T, width).T
     resized: Mask = 2 * covered >= rows * columns
     if resized.any() or not mask.any():
@@ -227,7 +242,14 @@ def resize_mask(mask: Mask, height: int, width: int) -> Mask:
 
 
 def decode_rle(rle: Mapping[str, Any]) -> Mask:
-    """Return the mask of a COCO run-length encoding, compressed or not.
+    """Return the mask of a COCO run-length encoding, compressed or not; see `rle_runs`."""
+    height, width, runs = rle_runs(rle)
+    values = np.arange(len(runs)) % 2 == 1
+    return np.repeat(values, runs).reshape(width, height).T
+
+
+def rle_runs(rle: Mapping[str, Any]) -> tuple[int, int, NDArray[np.int64]]:
+    """Return height, width and the runs of a COCO run-length encoding, compressed or not.
 
     Parameters
     ----------
@@ -241,19 +263,69 @@ def decode_rle(rle: Mapping[str, Any]) -> Mask:
         If the runs are not whole numbers >= 0 or do not sum to height x width.
     """
     try:
-        height, width = (int(side) for side in rle["size"])
+        height, width = map(index, rle["size"])
         counts = rle["counts"]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError("RLE needs 'size' [height, width] and 'counts'") from error
     if height < 1 or width < 1 or height * width > _LARGEST:
         raise ValueError(f"RLE size must be 1 to {_LARGEST} pixels, got {height} x {width}")
     runs = _uncompress(counts) if isinstance(counts, str | bytes) else _whole_numbers(counts)
-    if min(runs, default=0) < 0:
-        raise ValueError(f"RLE counts must be whole numbers >= 0, got {min(runs)}")
-    if sum(runs) != height * width:
-        raise ValueError(f"RLE counts sum to {sum(runs)}, not to {height} x {width}")
-    values = np.arange(len(runs)) % 2 == 1
-    return np.repeat(values, runs).reshape(width, height).T
+    if runs.size and not 0 <= int(runs.min()) <= int(runs.max()) <= _LARGEST:
+        bad = runs.min() if runs.min() < 0 else runs.max()
+        raise ValueError(f"RLE counts must be whole numbers from 0 to {_LARGEST}, got {bad}")
+    if runs.sum() != height * width:
+        raise ValueError(f"RLE counts sum to {runs.sum()}, not to {height} x {width}")
+    return height, width, runs
+
+
+def runs_box(runs: NDArray[np.int64], height: int) -> tuple[int, int, int, int] | None:
+    """Return the half-open pixels x0, y0, x1, y1 around what runs set, None when that is nothing.
+
+    It is the box of the mask, without drawing it.
+    """
+    ends, lengths = runs.cumsum()[1::2], runs[1::2]
+    ends, lengths = ends[lengths > 0], lengths[lengths > 0]
+    if not ends.size:
+        return None
+    first, top = np.divmod(ends - lengths, height)
+    last, bottom = np.divmod(ends - 1, height)
+    if (first != last).any():  # a run goes on at the top of the next column
+        return int(first[0]), 0, int(last[-1]) + 1, height
+    return int(first[0]), int(top.min()), int(last[-1]) + 1, int(bottom.max()) + 1
+
+
+def soft_target(
+    boxes: Iterable[Sequence[float]], height: int, width: int, /
+) -> NDArray[np.float64]:
+    """Soft target of boxes: a Gaussian per box with σ = side / 4, joined by the maximum.
+
+    Parameters
+    ----------
+    boxes
+        Corners ``(x0, y0, x1, y1)`` as shares of the image.
+    height, width
+        Size of the target in pixels.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(height, width)`` in [0, 1]; all zero without boxes.
+
+    Examples
+    --------
+    >>> soft_target([(0.0, 0.0, 1.0, 1.0)], 1, 3).round(2).tolist()
+    [[0.41, 1.0, 0.41]]
+    """
+    target = np.zeros((height, width))
+    y = (np.arange(height)[:, None] + 0.5) / height
+    x = (np.arange(width)[None, :] + 0.5) / width
+    for box in boxes:
+        x0, y0, x1, y1 = (float(edge) for edge in box)
+        # A side shorter than a pixel counts as one, else no pixel centre might lie near it.
+        wide, high = max(x1 - x0, 1 / width), max(y1 - y0, 1 / height)
+        across, down = (x - (x0 + x1) / 2) / (wide / 4), (y - (y0 + y1) / 2) / (high / 4)
+        np.maximum(target, np.exp(-(across**2 + down**2) / 2), out=target)
+    return target
 
 
 def _snap(edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -281,33 +353,31 @@ def _pool(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return bands
 
 
-def _whole_numbers(counts: Iterable[Any]) -> list[int]:
+def _whole_numbers(counts: Iterable[Any]) -> NDArray[np.int64]:
     try:
-        return [index(count) for count in counts]
-    except TypeError as error:
+        return np.array([index(count) for count in counts], np.int64)
+    except (TypeError, OverflowError) as error:
         raise ValueError(f"RLE counts must be whole numbers >= 0: {error}") from error
 
 
-def _uncompress(counts: str | bytes) -> list[int]:
+def _uncompress(counts: str | bytes) -> NDArray[np.int64]:
     """Return the runs in COCO's string: 5 bits a character, from the fourth run on differences."""
-    text = counts.encode("latin-1", "replace") if isinstance(counts, str) else counts
-    runs: list[int] = []
-    value = shift = 0
-    for character in text:
-        bits = character - 48
-        if not 0 <= bits < 64:
-            raise ValueError(f"RLE counts hold a character that COCO never writes: {character!r}")
-        value |= (bits & 31) << shift
-        shift += 5
-        if bits & 32:
-            continue
-        if bits & 16:
-            value -= 1 << shift
-        runs.append(value + (runs[-2] if len(runs) > 2 else 0))
-        value = shift = 0
-    if shift:
+    text = counts.encode("ascii", "replace") if isinstance(counts, str) else counts
+    bits = np.frombuffer(text, np.uint8).astype(np.int64) - 48
+    strange = (bits < 0) | (bits > 63)
+    if strange.any() or (isinstance(counts, str) and not counts.isascii()):
+        raise ValueError("RLE counts hold a character that COCO never writes")
+    ends = np.flatnonzero(bits & 32 == 0)
+    if len(text) and (not ends.size or ends[-1] + 1 < len(text)):
         raise ValueError("RLE counts end in the middle of a number")
-    return runs
+    starts = np.concatenate([[0], ends[:-1] + 1])[: ends.size]
+    place = np.arange(len(text)) - np.repeat(starts, ends - starts + 1)
+    if place.max(initial=0) >= 12:  # 60 bits
+        raise ValueError("RLE counts hold a number with more digits than COCO writes")
+    values = np.add.reduceat((bits & 31) << (5 * place), starts) if ends.size else bits
+    values -= np.where(bits[ends] & 16, 1 << (5 * (place[ends] + 1)), 0)
+    values[1::2], values[2::2] = values[1::2].cumsum(), values[2::2].cumsum()
+    return values
 
 
 def _show(numbers: Iterable[float]) -> str:

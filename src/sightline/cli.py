@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sightline.data import ImageScores
+    from sightline.data.report import Report, Spread
     from sightline.metrics import MetricSpec
 
 __all__ = ["app", "main"]
 
 Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 Ties: TypeAlias = Literal["share", "include"]
+Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
 
 _SHOWN_NAMES = 5
+_SHOWN_LABELS = 20
+_SHAPES = ("portrait", "landscape", "square", "unknown")
 _DEMO_COLUMNS = ("coverage", "average_precision", "auc_roc", "iou@90", "pointing")
 
 
@@ -173,6 +177,104 @@ def score(
 
 
 @app.command()
+def inspect(
+    name: Annotated[
+        str, typer.Argument(help="Kind: facades, folder, coco, voc, yolo, cub, wikichurches.")
+    ],
+    path: Annotated[
+        Path | None, typer.Argument(help="Its folder or file; none for facades, which are drawn.")
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Contact sheet of images with their regions to write: .png or .jpg."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out what does not fit, and list it.")
+    ] = False,
+    split: Annotated[str | None, typer.Option(help="Only the images of one split.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Facades: how many images.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Facades: what they are drawn from.")] = None,
+    labelling: Annotated[
+        Labelling | None,
+        typer.Option(help="Facades: label every part, or one of each kind (at random, salient)."),
+    ] = None,
+    confounded: Annotated[
+        bool, typer.Option("--confounded", help="Facades: sky and ground tell the style, too.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Read the headers of images only; do not decode them.")
+    ] = False,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Show every label and name, not the first ones.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole report as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Show what a data set holds and what is wrong with it.
+
+    A record or an image that does not fit is an error, unless told to skip bad ones.
+
+    Image files that are missing are counted: maps can be scored without them.
+    """
+    from sightline.data.contact import check_sheet_path, write_contact_sheet
+    from sightline.data.datasets import load_dataset
+    from sightline.data.report import inspect_dataset
+
+    if figure is not None:
+        check_sheet_path(figure)
+    options = _given(count=count, seed=seed, labelling=labelling, confounded=confounded or None)
+    dataset = load_dataset(name, path, split=split, skip_bad=skip_bad, **options)
+    with _progress("Reading") as progress:
+        report = inspect_dataset(dataset, decode=not quick, progress=progress)
+    if report.problems and not skip_bad:
+        more = len(report.problems) - 1
+        note = f" (and {more} more; --skip-bad lists them)" if more else ""
+        raise InputError(f"{report.problems[0]}{note}")
+    if figure is not None:
+        write_contact_sheet(dataset, figure)
+    if as_json:
+        _print_json({**report.to_dict(), "figure": figure and str(figure)})
+    else:
+        _print(*_report_blocks(report, show_all, with_beside=split is None))
+        _print(*([f"Contact sheet: {figure}"] if figure else []))
+
+
+@app.command()
+def facades(
+    out: Annotated[Path, typer.Argument(help="Folder for images and annotations.")],
+    count: Annotated[int, typer.Option(min=1, help="How many images.")] = 200,
+    seed: Annotated[int, typer.Option(help="What they are drawn from.")] = 0,
+    size: Annotated[int, typer.Option(help="Side of the images in pixels.")] = 224,
+    labelling: Annotated[
+        Labelling, typer.Option(help="Label every part, or one of each kind (at random, salient).")
+    ] = "exhaustive",
+    confounded: Annotated[
+        bool, typer.Option("--confounded", help="Sky and ground tell the style, too.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty.")
+    ] = False,
+) -> None:
+    """Draw church fronts whose every part is known: images, and annotations in two formats."""
+    from sightline.data.datasets import load_dataset
+    from sightline.data.facades.files import check_facades_folder, write_facades
+
+    check_facades_folder(out, force=force)
+    dataset = load_dataset(
+        "facades", count=count, seed=seed, size=size, labelling=labelling, confounded=confounded
+    )
+    with _progress("Drawing") as progress:
+        write_facades(dataset, out, progress)
+    command = [_own_name(), "inspect", "folder", str(out), "--figure", "sheet.png"]
+    _print(
+        f"Images ({len(dataset)}): {out / 'images'}",
+        f"Annotations: {out / 'annotations.json'}, and as COCO {out / 'coco.json'}",
+        f"Next, see what they hold:\n  {shlex.join(command)}",
+    )
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for maps, annotations and scores.")] = Path(
         "demo"
@@ -219,6 +321,11 @@ def _numbers(text: str) -> list[float]:
         return [float(part) for part in _split(text)]
     except ValueError as error:
         raise InputError(f"--percentiles must be numbers separated by commas: {text!r}") from error
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; the others keep the data set's own defaults."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 # --- printing ------------------------------------------------------------------------------------
@@ -330,14 +437,16 @@ def _demo_table(scores: dict[str, "ImageScores"]) -> "Table":
 def _notes(scores: "ImageScores") -> Iterator[str]:
     """Yield a line about each kind of thing that was left out."""
     dropped = [f"{image} #{region.index} ({region.label})" for image, region in scores.dropped]
-    for what, names in (
-        ("Images without a map", scores.images_without_map),
-        ("Maps without an annotation", scores.maps_without_annotation),
-        ("Regions outside their image, dropped", dropped),
-    ):
-        if names:
-            more = ", …" if len(names) > _SHOWN_NAMES else ""
-            yield f"{what} ({len(names)}): {', '.join(names[:_SHOWN_NAMES])}{more}"
+    yield from _listed("Images without a map", scores.images_without_map)
+    yield from _listed("Maps without an annotation", scores.maps_without_annotation)
+    yield from _listed("Regions outside their image, dropped", dropped)
+
+
+def _listed(what: str, names: Sequence[str], shown: int | None = _SHOWN_NAMES) -> Iterator[str]:
+    """Yield a line that counts names and lists the first; none when there are none."""
+    if names:
+        more = ", …" if shown is not None and len(names) > shown else ""
+        yield f"{what} ({len(names)}): {', '.join(names[:shown])}{more}"
 
 
 def _report(scores: "ImageScores", out: Path) -> dict[str, Any]:
@@ -354,3 +463,111 @@ def _report(scores: "ImageScores", out: Path) -> dict[str, Any]:
             for image, region in scores.dropped
         ],
     }
+
+
+# --- a data set ----------------------------------------------------------------------------------
+
+
+def _report_blocks(report: "Report", show_all: bool, with_beside: bool) -> "Iterator[Table | str]":
+    """Yield the tables about a data set, then lines about what is wrong with it."""
+    yield _overview_table(report)
+    yield _spread_table(report)
+    if report.labels:
+        yield _labels_table(report, None if show_all else _SHOWN_LABELS)
+    if report.sometimes_missing:
+        yield _sometimes_table(report, None if show_all else _SHOWN_NAMES)
+    shown = None if show_all else _SHOWN_NAMES
+    unknown = [f"{label} ({count})" for label, count in report.unknown_labels.items()]
+    yield from _listed("Labels that the taxonomy lacks", unknown, shown)
+    yield from _listed("Images without regions", report.empty, shown)
+    yield from _listed("Images without a file", report.missing, shown)
+    if with_beside:
+        yield from _listed("Images beside them that no record names", report.beside, shown)
+    for what, problems in (
+        ("Records left out", report.skipped),
+        ("Images that cannot be used", report.problems),
+    ):
+        if problems:
+            yield "\n  ".join([f"{what} ({len(problems)}):", *map(str, problems)])
+
+
+def _overview_table(report: "Report") -> "Table":
+    table = _table(f"Data set: {report.name}", ["", ""])
+    table.show_header = False
+    sizes, used = report.sizes, sum(label.own > 0 for label in report.labels)
+    unused = len(report.labels) - used
+    rows = {
+        "images": f"{report.images}",
+        "splits": _counts(report.splits) if any(report.splits) else "",
+        "shapes": _counts({name: getattr(sizes, name) for name in _SHAPES}),
+        "labels of images": _counts({one.label: one.images for one in report.image_labels}),
+        "regions": f"{report.regions} ({_counts(report.kinds)})" if report.regions else "0",
+        "labels of regions": f"{used}"
+        + (f", and {unused} above them or not used" if unused else ""),
+        "regions without a label": _count(report.unlabelled),
+        "marked": _counts({n: getattr(report, n) for n in ("difficult", "crowd", "ignore")}),
+        "clipped at the border": _count(report.clipped),
+        "dropped": _counts({"outside": report.outside, "hidden": report.hidden}),
+        "images with a label twice": f"{len(report.repeated)} ({report.repeated_share:.0%})",
+        "image files missing": _count(len(report.missing)),
+    }
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, value)
+    return table
+
+
+def _count(number: int) -> str:
+    return str(number or "")
+
+
+def _counts(counts: dict[str, int], shown: int = 8) -> str:
+    """Return names with their counts, those of nothing left out."""
+    found = [f"{name or 'none'} {count}" for name, count in counts.items() if count]
+    return ", ".join(found[:shown] + ["…"] * (len(found) > shown))
+
+
+def _spread_table(report: "Report") -> "Table":
+    table = _table("Spread", [""], ["least", "25 %", "median", "75 %", "mean", "largest"])
+    table.columns[0].no_wrap = True
+    rows: list[tuple[str, Spread | None, float]] = [
+        ("regions per image", report.per_image, 1),
+        ("area of a region, %", report.region_area, 100),
+        ("area covered, %", report.union_area, 100),
+        ("width, pixels", report.sizes.width, 1),
+        ("height, pixels", report.sizes.height, 1),
+    ]
+    for name, spread, unit in rows:
+        if spread is not None:
+            values = (spread.least, spread.lower, spread.median, spread.upper)
+            shown = (f"{unit * value:.4g}" for value in (*values, spread.mean, spread.most))
+            table.add_row(name, *shown)
+    if report.kinds.keys() - {"box"}:
+        table.caption = "Shapes other than boxes are drawn with up to 256 pixels a side for this."
+    return table
+
+
+def _labels_table(report: "Report", shown: int | None) -> "Table":
+    levels = any(label.regions != label.own for label in report.labels)
+    below = ["with those below"] if levels else []
+    table = _table("Labels", ["label"], ["regions", *below, "images", "share"])
+    for label in report.labels[:shown]:
+        counts = (label.own, *([label.regions] if levels else []), label.images)
+        table.add_row(label.label, *map(str, counts), f"{label.share:.1%}")
+    _count_rest(table, len(report.labels), shown)
+    return table
+
+
+def _sometimes_table(report: "Report", shown: int | None) -> "Table":
+    table = _table(
+        "Labels that some images of a style lack", ["style", "label"], ["images with", "without"]
+    )
+    for one in report.sometimes_missing[:shown]:
+        table.add_row(one.style, one.label, str(one.present), str(one.absent))
+    _count_rest(table, len(report.sometimes_missing), shown)
+    return table
+
+
+def _count_rest(table: "Table", count: int, shown: int | None) -> None:
+    if shown is not None and count > shown:
+        table.caption = f"{count - shown} more: --all shows them."

@@ -23,7 +23,7 @@ class Registry(Mapping[str, T]):
     >>> colours["rad"]
     Traceback (most recent call last):
         ...
-    sightline.records.UnknownNameError: unknown colour 'rad'; did you mean 'red'? Known: red
+    sightline.records.errors.UnknownNameError: unknown colour 'rad'; did you mean 'red'? Known: red
     """
 
     def __init__(self, kind: str) -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.data._coco import is_coco, read_coco
-from sightline.data._plain import FORMAT, is_plain, read_plain
-from sightline.data._shapes import located
-from sightline.data._table import COLUMNS, read_table
-from sightline.records import Annotation, InputError
+from sightline.data.formats.checks import located
+from sightline.data.formats.coco import is_coco, read_coco
+from sightline.data.formats.drafts import AnnotationFile
+from sightline.data.formats.lines import read_text
+from sightline.data.formats.plain import FORMAT, is_plain, read_plain
+from sightline.data.formats.table import COLUMNS, read_table
+from sightline.data.problems import Problems
+from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
-__all__ = ["read_annotations"]
+    from sightline.records import Annotation
+
+__all__ = ["AnnotationFile", "read_annotation_file", "read_annotations"]
 
 _UNKNOWN = (
     'unknown annotation format; known are COCO (.json with "images", "annotations", "categories"), '
@@ -45,31 +53,64 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
     InputError
         If the file or a record in it does not fit; the message names both.
     """
+    return read_annotation_file(path).annotations
+
+
+def read_annotation_file(
+    path: str | os.PathLike[str], problems: Problems | None = None
+) -> AnnotationFile:
+    """Read all that an annotation file says: also file names, splits and the labels' parents.
+
+    Parameters
+    ----------
+    path : path
+        The file, as for `read_annotations`.
+    problems : Problems, optional
+        Where records that do not fit are set aside: a region, an image with its regions, a
+        category. By default the first one raises.
+
+    Raises
+    ------
+    InputError
+        If the file as a whole cannot be read, or a record does not fit and is not set aside.
+    """
     path = Path(path)
-    with located(str(path)):
-        if path.suffix.lower() == ".csv":
-            return read_table(_text(path))
-        if path.suffix.lower() != ".json":
-            raise InputError(_UNKNOWN)
-        content = _parse(_text(path))
-        if is_plain(content):
-            return read_plain(content)
-        if is_coco(content):
-            return read_coco(content)
-        raise InputError(_UNKNOWN)
+    problems = Problems() if problems is None else problems
+    inner = Problems(problems.skip)
+    with located(str(path)), _uncollected():
+        found = _read(path, inner)
+    for problem in inner:
+        problems.add(f"{path}: {problem.where}", problem.what)
+    return found
 
 
-def _text(path: Path) -> str:
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector from walking a million new lists again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8 text: {error}") from error
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _read(path: Path, problems: Problems) -> AnnotationFile:
+    if path.suffix.lower() == ".csv":
+        return read_table(read_text(path), problems)
+    if path.suffix.lower() != ".json":
+        raise InputError(_UNKNOWN)
+    content = _parse(read_text(path))
+    if is_plain(content):
+        return read_plain(content, problems)
+    if is_coco(content):
+        return read_coco(content, problems)
+    raise InputError(_UNKNOWN)
 
 
 def _parse(text: str) -> Any:
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a ValueError: too many digits
         raise InputError(f"is not valid JSON: {error}") from error

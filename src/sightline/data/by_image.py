@@ -176,7 +176,7 @@ def _to_frame(scores: Scores, images: Sequence[Annotation]) -> pd.DataFrame:
     """Return the rows of the unions and below them those of the regions."""
     import pandas as pd
 
-    regions = [(image.image_id, region) for image in images for region in image.regions]
+    regions = [(image.image_id, region) for image in images for region in image.scored]
     by_region: dict[str, Any] = dict(scores.regions or {})
     undefined = np.full(len(regions), np.nan)
     return pd.DataFrame(

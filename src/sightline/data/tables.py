@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sightline.records import InputError
+from sightline.data.outputs import check_output, replacing
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
+    from pathlib import Path
 
     import pandas as pd
 
@@ -38,22 +38,11 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     InputError
         If the ending is not one of .csv, .parquet, .json, or the folder does not exist.
     """
-    path = Path(path)
-    if path.suffix not in _WRITERS:
-        raise InputError(f"{path}: a table must end in {', '.join(_WRITERS)}")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: folder {path.parent} does not exist")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder")
-    return path
+    return check_output(path, "a table", _WRITERS)
 
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a table as .csv, .parquet or .json; a file of that name is replaced in one step."""
     path = check_table_path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        _WRITERS[path.suffix](frame, part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as part:
+        _WRITERS[path.suffix.lower()](frame, part)

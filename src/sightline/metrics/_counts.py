@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sightline._arrays import Array, divide, namespace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sightline.metrics.selection import Sign, Threshold, Ties
 
-__all__ = ["Counts", "Plan", "RegionCounts", "Selected"]
+__all__ = ["Counts", "Plan", "RegionCounts", "Selected", "join", "take"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,12 @@ class RegionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """One pass over a batch: arrays `(maps,)` in float64, and the selected pixels."""
+    """One pass over a batch: arrays `(maps,)` in float64, and the selected pixels.
 
-    pixels: int
+    `pixels` is one number for all maps, or an array when pixels are ignored.
+    """
+
+    pixels: Array | int
     inside: Array
     energy_inside: Array
     energy: Array
@@ -87,3 +94,27 @@ class Counts:
     best_iou: Array
     selected: Selected
     regions: RegionCounts | None = None
+
+
+def join(parts: Sequence[T]) -> T:
+    """Concatenate counts field by field, along the items."""
+    return _each(parts, lambda arrays: namespace(*arrays).concat(arrays, axis=-1))
+
+
+def take(part: T, items: Any) -> T:
+    """Return the counts of some items, by their positions."""
+    return _each([part], lambda arrays: arrays[0][..., items])
+
+
+def _each(parts: Sequence[T], change: Any) -> T:
+    """Apply `change` to the arrays of each field; numbers and nothing stay as they are."""
+    first: Any = parts[0]
+    changed = {}
+    for field in fields(first):
+        values = [getattr(part, field.name) for part in parts]
+        if is_dataclass(values[0]):
+            changed[field.name] = _each(values, change)
+        elif hasattr(values[0], "shape"):
+            changed[field.name] = change(values)
+    found: T = replace(first, **changed)
+    return found

@@ -33,6 +33,7 @@ class RegionTable:
     masks : flat uint8
     labels : one per region, "" where there is none
     numbers : (regions,) the region's number in its annotation
+    ignored : (maps, height, width) pixels that annotations say to ignore, None without any
     """
 
     spans: NDArray[np.int64]
@@ -41,6 +42,7 @@ class RegionTable:
     masks: NDArray[np.uint8]
     labels: tuple[str, ...]
     numbers: NDArray[np.int32]
+    ignored: NDArray[np.bool_] | None = None
 
     @classmethod
     def build(cls, regions: Sequence[Any], maps: int, height: int, width: int) -> RegionTable:
@@ -60,6 +62,7 @@ class RegionTable:
             np.concatenate([_WHOLE, *(mask for mask in masks if mask.size)]),
             tuple(label for entry in entries for label in entry.labels),
             np.array([number for entry in entries for number in entry.numbers], np.int32),
+            _ignored(regions, maps, height, width),
         )
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -68,6 +71,13 @@ class RegionTable:
         owner = np.repeat(np.arange(len(sizes)), sizes)
         starts = np.cumsum(sizes) - sizes
         return owner, np.arange(len(owner)) - starts[owner] + self.spans[owner, 0]
+
+    def kept(self, index: int, keep: NDArray[np.bool_]) -> RegionTable:
+        """Return the regions of one map over its kept pixels, which are laid out in one row."""
+        masks = [self.mask(region, *keep.shape)[keep] for region in range(*self.spans[index])]
+        if not keep.any():  # a map without pixels is measured as a single one outside
+            masks = [np.zeros(1, np.bool_) for _ in masks]
+        return RegionTable.build([[mask[None] for mask in masks]], 1, 1, max(int(keep.sum()), 1))
 
     def mask(self, region: int, height: int, width: int) -> NDArray[np.bool_]:
         """Return one region as a mask."""
@@ -100,9 +110,10 @@ _WHOLE: NDArray[np.uint8] = np.empty(0, np.uint8)
 def _entry(entry: Any, index: int) -> _Entry:
     """Read what was given for one map."""
     if isinstance(entry, Annotation):
-        shapes = [_shape(region) for region in entry.regions]
-        labels = [region.label for region in entry.regions]
-        return _Entry(shapes, labels, [region.index for region in entry.regions])
+        scored = entry.scored
+        shapes = [_shape(region) for region in scored]
+        labels = [region.label for region in scored]
+        return _Entry(shapes, labels, [region.index for region in scored])
     array = to_numpy(entry) if hasattr(entry, "shape") else None
     if array is not None and array.ndim == 2 and array.shape[1] == 4 and array.dtype != np.bool_:
         return _Entry(array.astype(np.float64), [""] * len(array), range(len(array)))
@@ -113,6 +124,19 @@ def _entry(entry: Any, index: int) -> _Entry:
         )
     shapes = [to_numpy(shape) for shape in entry]
     return _Entry(shapes, [""] * len(shapes), range(len(shapes)))
+
+
+def _ignored(
+    regions: Sequence[Any], maps: int, height: int, width: int
+) -> NDArray[np.bool_] | None:
+    """Return what annotations say to ignore on each map."""
+    if not any(isinstance(entry, Annotation) and entry.ignored for entry in regions):
+        return None
+    out = np.zeros((maps, height, width), np.bool_)
+    for index, entry in enumerate(regions):
+        if isinstance(entry, Annotation) and entry.ignored:
+            out[index if len(regions) == maps else slice(None)] = entry.ignore_mask(height, width)
+    return out
 
 
 def _shape(region: Region) -> Any:

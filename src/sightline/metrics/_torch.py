@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sightline.metrics._border import nonfinite_error
-from sightline.metrics._counts import Counts, Plan, RegionCounts, Selected
+from sightline.metrics._counts import Counts, Plan, RegionCounts, Selected, join
 from sightline.metrics.selection import HUGE, ROUNDING, SHRINK
 
 if TYPE_CHECKING:
@@ -64,26 +64,7 @@ def measure(
         rows = slice(start, min(start + step, batch))
         here = None if finite is None or not drop else finite[rows]
         parts.append(_measure_chunk(maps[rows], masks[rows], plan, table, rows, here))
-    return parts[0] if len(parts) == 1 else _join(parts)
-
-
-def _join(parts: list[Any]) -> Any:
-    """Concatenate the counts of chunks, field by field."""
-    first = parts[0]
-    joined = {}
-    for field in fields(first):
-        values = [getattr(part, field.name) for part in parts]
-        if is_dataclass(values[0]):
-            joined[field.name] = _join(values)
-        elif isinstance(values[0], torch.Tensor):
-            joined[field.name] = torch.cat(values, dim=-1)
-        elif field.name in ("map", "region"):
-            import numpy as np
-
-            joined[field.name] = np.concatenate(values)
-        else:
-            joined[field.name] = values[0]
-    return replace(first, **joined)
+    return parts[0] if len(parts) == 1 else join(parts)
 
 
 def _scored(maps: Tensor, sign: str) -> Tensor:

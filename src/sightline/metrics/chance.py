@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sightline._arrays import Array, as_array, divide, namespace, nan_where
+from sightline._arrays import Array, as_array, divide, is_torch, namespace, nan_where, to_numpy
 from sightline.records import InputError
 
 __all__ = [
@@ -114,7 +114,7 @@ def mean_corrected_iou(iou: Any, a: Any, g: Any, /) -> float:
     return float(xp.sum(iou[valid] - chance)) / room if room else math.nan
 
 
-def average_precision_random(inside: Any, pixels: int, /) -> Array:
+def average_precision_random(inside: Any, pixels: Any, /) -> Array:
     """Mean average precision of a random ranking: (H_N + (P − 1)(N − H_N)/(N − 1)) / N.
 
     ``inside`` is P, the annotated pixels, ``pixels`` is N, and H_N the N-th harmonic number. It is
@@ -126,10 +126,25 @@ def average_precision_random(inside: Any, pixels: int, /) -> Array:
     0.1381
     """
     inside = as_array(inside) * 1.0
-    namespace(inside)
-    harmonic = _harmonic(pixels)
-    rest = (inside - 1) * (pixels - harmonic) / max(pixels - 1, 1)
-    return nan_where(inside == 0, (harmonic + rest) / pixels)
+    total = _like(pixels, inside)
+    xp = namespace(inside, total)
+    harmonic = _like(_harmonics(pixels), inside)
+    others = xp.where(total > 1, total - 1, xp.ones_like(total))
+    rest = (inside - 1) * (total - harmonic) / others
+    return nan_where(inside == 0, divide(harmonic + rest, total))
+
+
+def _like(numbers: Any, array: Array) -> Array:
+    """Return one number, or one for each item, as floats where `array` is."""
+    xp = namespace(array)
+    device = {"device": array.device} if is_torch(array) else {}
+    return xp.asarray(numbers, dtype=xp.float64, **device) + xp.zeros_like(array)
+
+
+def _harmonics(pixels: Any) -> Any:
+    if isinstance(pixels, int):
+        return _harmonic(pixels)
+    return [_harmonic(int(n)) for n in to_numpy(pixels)]
 
 
 def _harmonic(n: int) -> float:
@@ -139,7 +154,7 @@ def _harmonic(n: int) -> float:
     return math.log(n) + 0.5772156649015329 + 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4)
 
 
-def top_k_any_chance(inside: Any, pixels: int, k: int, /) -> Array:
+def top_k_any_chance(inside: Any, pixels: Any, k: int, /) -> Array:
     """Chance that k random pixels include an annotated one: 1 − C(N − P, k) / C(N, k).
 
     NaN where there are fewer than k pixels.
@@ -150,8 +165,8 @@ def top_k_any_chance(inside: Any, pixels: int, k: int, /) -> Array:
     0.4162
     """
     inside = as_array(inside) * 1.0
-    xp = namespace(inside)
-    missed = xp.ones_like(inside) if k <= pixels else xp.full_like(inside, xp.nan)
-    for i in range(min(k, pixels)):
-        missed = missed * (pixels - inside - i) / (pixels - i)  # 0 once too few are outside
+    total = _like(pixels, inside)
+    missed = nan_where(total < k, namespace(inside).ones_like(inside))
+    for i in range(k):
+        missed = missed * divide(total - inside - i, total - i)  # 0 once too few are outside
     return 1 - missed

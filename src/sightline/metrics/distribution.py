@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sightline._arrays import Array, namespace, to_numpy
+from sightline._raster import soft_target
 from sightline.metrics._border import (
     against,
     check_maps,
@@ -20,9 +21,6 @@ from sightline.metrics._border import (
     refuse_signed,
 )
 from sightline.metrics.selection import Sign, energy_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "compute_cc",
@@ -38,40 +36,6 @@ __all__ = [
 EPSILON = 2.220446049250313e-16
 """Keeps logarithms of empty pixels finite, as in the saliency benchmarks."""
 EMD_CELLS = 32
-
-
-def soft_target(boxes: Iterable[Sequence[float]], height: int, width: int, /) -> Any:
-    """Soft target of boxes: a Gaussian per box with σ = side / 4, joined by the maximum.
-
-    Parameters
-    ----------
-    boxes
-        Corners ``(x0, y0, x1, y1)`` as shares of the image.
-    height, width
-        Size of the target in pixels.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``(height, width)`` in [0, 1]; all zero without boxes.
-
-    Examples
-    --------
-    >>> soft_target([(0.0, 0.0, 1.0, 1.0)], 1, 3).round(2).tolist()
-    [[0.41, 1.0, 0.41]]
-    """
-    import numpy as np
-
-    target = np.zeros((height, width))
-    y = (np.arange(height)[:, None] + 0.5) / height
-    x = (np.arange(width)[None, :] + 0.5) / width
-    for box in boxes:
-        x0, y0, x1, y1 = (float(edge) for edge in box)
-        # A side shorter than a pixel counts as one, else no pixel centre might lie near it.
-        wide, high = max(x1 - x0, 1 / width), max(y1 - y0, 1 / height)
-        across, down = (x - (x0 + x1) / 2) / (wide / 4), (y - (y0 + y1) / 2) / (high / 4)
-        np.maximum(target, np.exp(-(across**2 + down**2) / 2), out=target)
-    return target
 
 
 def _density(values: Array) -> Array | None:

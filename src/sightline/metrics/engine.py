@@ -7,13 +7,15 @@ arrays in memory, `_torch` for tensors on a device); `Scores` turns its counts i
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
-from sightline._arrays import Array, is_torch, namespace, nan_where, to_numpy
+from sightline._arrays import Array, is_torch, namespace, nan_where, share, to_numpy
 from sightline.metrics._border import check_choice, check_maps, check_masks
 from sightline.metrics._counts import Counts, Plan
+from sightline.metrics._ignored import each_kept, measure_kept
 from sightline.metrics._regions import RegionTable
 from sightline.metrics.distribution import soft_target
 from sightline.metrics.location import dilate
@@ -24,6 +26,8 @@ from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 __all__ = ["compute_all_metrics", "score_maps"]
 
@@ -42,6 +46,7 @@ def score_maps(
     percentiles: Sequence[float] = PERCENTILES,
     sign: Sign = "positive",
     ties: Ties = "share",
+    ignore: Any = None,
     metrics: Sequence[str] | None = None,
     nonfinite: Literal["raise", "drop"] = "raise",
     threads: int | None = None,
@@ -70,6 +75,9 @@ def score_maps(
     ties
         ``"share"``: equal pixels at a threshold are selected in equal parts. ``"include"``: the
         literal ``map >= quantile``.
+    ignore
+        Pixels to leave out of selection, energy and area alike, as booleans: ``(H, W)`` for all
+        maps or one mask for each. What an `Annotation` says to ignore is left out as well.
     metrics
         Names from `METRICS`, with or without a threshold, instead of all one-pass metrics; those
         that take longer (soft targets, entropy, …) are computed only when named.
@@ -102,10 +110,19 @@ def score_maps(
     asked, plan = _asked(metrics, parse_selection(selection, percentiles), sign, ties)
     shape, size = tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
     table = None if regions is None else RegionTable.build(regions, math.prod(shape), *size)
+    ignored = _ignored(ignore, maps, table)
     masks = _masks(masks, maps, table)
     xp = namespace(maps)
     flat, inside = (xp.reshape(array, (-1, *size)) for array in (maps, masks))
-    counts = _measure(flat, inside, plan, table, nonfinite == "drop", threads)
+
+    def measure(maps: Array, masks: Array, table: RegionTable | None) -> Counts:
+        return _measure(maps, masks, plan, table, nonfinite == "drop", threads)
+
+    if ignored is None:
+        counts = measure(flat, inside, table)
+    else:
+        inside = _without(inside, ignored)
+        counts = measure_kept(measure, flat, inside, table, ignored)
     scores = Scores(counts, plan, shape, table)
     fill(scores, [item for item in asked if _in_pass(item)])
     if scores.regions is not None:
@@ -113,7 +130,7 @@ def score_maps(
         fill(scores.regions, regional)
     for item in asked:
         if not _in_pass(item):
-            _add_on_request(scores, item, flat, inside, table, sign)
+            _add_on_request(scores, item, _Scene(flat, inside, table, ignored), sign)
     return scores
 
 
@@ -125,6 +142,7 @@ def compute_all_metrics(
     percentiles: Sequence[float] = PERCENTILES,
     sign: Sign = "positive",
     ties: Ties = "share",
+    ignore: Any = None,
 ) -> dict[str, float]:
     """Score one map against one mask with every one-pass metric: `score_maps` as a plain dict.
 
@@ -141,7 +159,9 @@ def compute_all_metrics(
             f"compute_all_metrics takes one map (H, W); got {len(attention.shape)} axes. "
             "For batches use score_maps"
         )
-    scores = score_maps(attention, mask, percentiles=percentiles, sign=sign, ties=ties)
+    scores = score_maps(
+        attention, mask, percentiles=percentiles, sign=sign, ties=ties, ignore=ignore
+    )
     return {name: float(scores[name]) for name in scores}
 
 
@@ -152,6 +172,23 @@ def _masks(masks: Any, maps: Array, table: RegionTable | None) -> Array:
         raise InputError("score_maps needs masks, regions, or both")
     union = table.union(*maps.shape[-2:]).reshape(tuple(maps.shape))
     return check_masks(union, maps)
+
+
+def _ignored(ignore: Any, maps: Array, table: RegionTable | None) -> NDArray[np.bool_] | None:
+    """Return the pixels to leave out, `(B, H, W)` in main memory; None when there are none."""
+    size = tuple(maps.shape[-2:])
+    found = None if table is None else table.ignored
+    if ignore is not None:
+        given = to_numpy(check_masks(ignore, maps, "ignore")).reshape(-1, *size)
+        found = given if found is None else given | found
+    return found if found is not None and found.any() else None
+
+
+def _without(array: Array, ignored: NDArray[np.bool_]) -> Array:
+    """Set ignored pixels to 0."""
+    xp = namespace(array)
+    device = {"device": array.device} if is_torch(array) else {}
+    return xp.where(xp.asarray(ignored, **device), xp.zeros_like(array), array)
 
 
 def _measure(
@@ -237,32 +274,60 @@ def _in_pass(item: Asked) -> bool:
     return spec.one_pass and (threshold is None or threshold.kind != "tolerance")
 
 
-def _add_on_request(
-    scores: Scores, item: Asked, maps: Array, masks: Array, table: RegionTable | None, sign: Sign
-) -> None:
+class _Scene(NamedTuple):
+    """A flattened batch with all that metrics outside the pass may need."""
+
+    maps: Array
+    masks: Array
+    table: RegionTable | None
+    ignored: NDArray[np.bool_] | None
+
+    def apply(self, spec: MetricSpec, maps: Array, *against: Array, sign: Sign) -> Array:
+        """Return a metric of each map, without the pixels to ignore."""
+        if self.ignored is None:
+            return spec.function(maps, *against, sign=sign)
+        if spec.spatial:  # places matter: no energy is where nothing counts
+            kept = (_without(array, self.ignored) for array in (maps, *against))
+            return spec.function(*kept, sign=sign)
+        function = partial(spec.function, sign=sign)
+        return each_kept(function, maps, *against, ignored=self.ignored)
+
+
+def _add_on_request(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> None:
     """Add the columns of a metric that the one pass does not give, by its definition."""
     spec, threshold = item
-    xp = namespace(maps)
-    if threshold is not None:  # the pointing game with a tolerance
-        near = dilate(masks, threshold.level)
-        share = xp.mean(xp.astype(xp.reshape(near, (near.shape[0], -1)), xp.float64), axis=-1)
-        values = spec.function(maps, masks, threshold.level, sign=sign)
-        scores.add(f"{spec.name}@{threshold}", values)
-        scores.add(f"{spec.name}_chance@{threshold}", nan_where(xp.isnan(values), share))
+    if threshold is not None:
+        _add_tolerant(scores, item, scene, sign)
         return
-    against = _against(spec, maps, masks, table)
-    values = spec.function(maps, *against, sign=sign)
+    xp = namespace(scene.maps)
+    against = _against(spec, scene)
+    values = scene.apply(spec, scene.maps, *against, sign=sign)
     scores.add(spec.name, values)
     if spec.chance is not None:
         chance = spec.chance.value(Facts(scores.counts.pixels, scores.counts.inside))
         scores.add(f"{spec.name}_chance", nan_where(xp.isnan(values), chance))
     elif "target" in spec.needs:  # what a map without any information would get
-        even = xp.ones_like(xp.astype(maps, xp.float64))
-        scores.add(f"{spec.name}_uniform", spec.function(even, *against, sign=sign))
+        even = xp.ones_like(xp.astype(scene.maps, xp.float64))
+        scores.add(f"{spec.name}_uniform", scene.apply(spec, even, *against, sign=sign))
 
 
-def _against(spec: MetricSpec, maps: Array, masks: Array, table: RegionTable | None) -> list[Array]:
+def _add_tolerant(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> None:
+    """Add the pointing game with a tolerance: what is near the annotation counts as inside."""
+    spec, threshold = item
+    near = dilate(scene.masks, cast("Threshold", threshold).level)
+    xp = namespace(near)
+    values = scene.apply(spec, scene.maps, near, sign=sign)
+    if scene.ignored is not None:
+        near = _without(near, scene.ignored)
+    count = xp.sum(xp.astype(xp.reshape(near, (near.shape[0], -1)), xp.float64), axis=-1)
+    scores.add(f"{spec.name}@{threshold}", values)
+    chance = share(count, scores.counts.pixels)
+    scores.add(f"{spec.name}_chance@{threshold}", nan_where(xp.isnan(values), chance))
+
+
+def _against(spec: MetricSpec, scene: _Scene) -> list[Array]:
     """Return what a metric compares the maps with."""
+    maps, masks, table, _ = scene
     xp = namespace(maps)
     found = []
     for need in spec.needs:

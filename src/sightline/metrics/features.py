@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
-from sightline.records import InputError
+from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from sightline._arrays import Array
     from sightline.metrics.selection import Sign, Ties
@@ -46,12 +49,12 @@ def compute_image_iou(
     sign: Sign = "positive",
     ties: Ties = "share",
 ) -> IoU:
-    """IoU with the union of an annotation's regions, laid over the map.
+    """IoU with the union of an annotation's regions, laid over the map; ignored pixels left out.
 
     Parameters as in `compute_iou`.
     """
-    maps = check_maps(attention)
-    mask = annotation.union_mask(maps.shape[-2], maps.shape[-1])
+    maps, keep = _kept(attention, annotation)
+    mask = annotation.union_mask(*keep.shape)[keep][None]
     found: IoU = compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
     return found
 
@@ -72,18 +75,27 @@ def compute_per_bbox_iou(
     `bbox_recall`. Parameters as in
     `compute_iou`.
     """
-    maps = check_maps(attention)
-    if len(maps.shape) != 2:
+    if len(check_maps(attention).shape) != 2:
         raise InputError("compute_per_bbox_iou takes one map (H, W); for batches use score_maps")
+    maps, keep = _kept(attention, annotation)
     found = []
-    for region in annotation.regions:
-        mask = region.to_mask(*maps.shape)
+    for region in annotation.scored:
+        mask = region.to_mask(*keep.shape)[keep][None]
         iou, a, g = (
             float(x)
             for x in compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
         )
         found.append(RegionIoU(region.label, iou, iou_chance(a, g), iou_ceiling(a, g)))
     return found
+
+
+def _kept(attention: Any, annotation: Annotation) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the pixels of maps that are not ignored, as maps of one row, and which those are."""
+    maps = check_maps(attention)
+    keep = ~annotation.ignore_mask(maps.shape[-2], maps.shape[-1])
+    if not keep.any():
+        raise InputError(f"image {annotation.image_id!r}: every pixel is ignored")
+    return maps[..., keep][..., None, :], keep
 
 
 def bbox_recall(
@@ -119,7 +131,7 @@ def aggregate_by_feature_type(
     results: Sequence[Sequence[Sequence[Any]]],
     /,
     *,
-    parents: Mapping[str, Sequence[str]] | None = None,
+    parents: Taxonomy | Mapping[str, Sequence[str]] | None = None,
     confidence: float = 0.95,
 ) -> dict[str, FeatureScore]:
     """Mean score of each label, and of each of its ancestors, over many images.
@@ -141,11 +153,12 @@ def aggregate_by_feature_type(
     >>> round(scores["window"].mean, 3), scores["opening"].n
     (0.3, 2)
     """
+    above = parents.parents if isinstance(parents, Taxonomy) else parents or {}
     values: dict[str, list[list[float]]] = {}
     for image in results:
         here: dict[str, list[float]] = {}
         for label, value, *_ in image:
-            for name in _with_ancestors(label, parents or {}):
+            for name in _with_ancestors(label, above):
                 here.setdefault(name, []).append(float(value))
         for name, found in here.items():
             values.setdefault(name, []).append(found)

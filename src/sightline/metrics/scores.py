@@ -101,7 +101,7 @@ class _Part:
     where no budget is involved.
     """
 
-    def __init__(self, counts: Counts | RegionCounts, plan: Plan, pixels: int) -> None:
+    def __init__(self, counts: Counts | RegionCounts, plan: Plan, pixels: Array | int) -> None:
         self.counts, self.plan, self.pixels = counts, plan, pixels
         self.selected, self.hits = counts.selected, counts.selected.hits
         self.a = share(self.selected.budget, pixels)
@@ -192,14 +192,16 @@ class _Part:
         budget = self.selected.budget[self.position.get(token, 0)]
         budget = to_numpy(budget) if token else np.ones(len(missing))
         energy, inside = to_numpy(self.counts.energy), to_numpy(self.counts.inside)
+        pixels = to_numpy(self.pixels)
         conditions = {
+            "every pixel is ignored": pixels == 0,
             "map is not finite": np.isnan(inside),
             "empty annotation": inside == 0,
             "fewer than k pixels": np.isnan(budget) & token.startswith("k"),
             "map sums to zero": energy == 0,
-            "annotation covers the image": inside == self.pixels,
+            "annotation covers the image": inside == pixels,
             "nothing selected": budget == 0,
-            "everything selected": budget == self.pixels,
+            "everything selected": budget == pixels,
         }
         out = np.where(missing, "undefined", "").astype(object)
         for reason, holds in reversed(conditions.items()):
@@ -244,7 +246,10 @@ class Scores(Columns):
         self.counts, self.plan = counts, plan
         self.regions: RegionScores | None = None
         if counts.regions is not None and table is not None:
-            part = _Part(counts.regions, plan, counts.pixels)
+            pixels = counts.pixels
+            if not isinstance(pixels, int):  # one number for each map
+                pixels = pixels[counts.regions.map]
+            part = _Part(counts.regions, plan, pixels)
             self.regions = RegionScores(part, counts.regions, table)
 
     def to_frame(self) -> pd.DataFrame:

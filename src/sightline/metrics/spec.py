@@ -75,7 +75,7 @@ Undefined = Literal[
 class Facts:
     """What chance depends on: pixels, annotated pixels, selected pixels, top k."""
 
-    pixels: int
+    pixels: Array | int
     inside: Array
     selected: Array = None
     k: int | None = None

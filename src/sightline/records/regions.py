@@ -1,119 +1,23 @@
-"""What crosses the layers: the error tree, the row schema, regions and annotations.
-
-The error tree::
-
-    SightlineError
-    ├── InputError (ValueError)        something given does not fit: what, expected, seen
-    │   └── MapError                   one map of a batch does not fit; `.index` says which
-    ├── UnknownNameError (KeyError)    a name nobody registered; the known ones are listed
-    └── MissingPackageError (ImportError)   an extra is not installed; the pip line is named
-"""
+"""Regions that a person marked on an image, and the annotation they make up."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
+from sightline.records.errors import InputError
+
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import numpy as np
+    from numpy.typing import NDArray
 
     from sightline._raster import Mask
+    from sightline.records.taxonomy import Taxonomy
 
-    ROW_SCHEMA: pa.Schema
-
-__all__ = [
-    "Annotation",
-    "BoundingBox",
-    "ImageAnnotation",
-    "InputError",
-    "MapError",
-    "MissingPackageError",
-    "ROW_SCHEMA",
-    "Region",
-    "SightlineError",
-    "UnknownNameError",
-    "row_schema",
-    "to_image_id",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Compute `ROW_SCHEMA` when it is first asked for: pyarrow is slow to import."""
-    if name == "ROW_SCHEMA":
-        return row_schema()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class SightlineError(Exception):
-    """Base of every error that Sightline raises on purpose."""
-
-
-class InputError(SightlineError, ValueError):
-    """An argument or a file does not fit; the message names it, the expectation and the value."""
-
-
-class MapError(InputError):
-    """One map of a batch cannot be scored.
-
-    Attributes
-    ----------
-    index : int
-        Position of the map in the flattened batch.
-    """
-
-    def __init__(self, message: str, index: int) -> None:
-        super().__init__(message)
-        self.index = index
-
-
-class UnknownNameError(SightlineError, KeyError):
-    """A name that is not in its table."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-
-class MissingPackageError(SightlineError, ImportError):
-    """A package of an extra is missing; the message holds the line that installs it."""
-
-
-@cache
-def row_schema() -> pa.Schema:
-    """Return the schema of the long table of scores (one row, one score with its full key).
-
-    The key is everything before `value`. `region` is null for the union of all regions, `layer`
-    and `head` are null where there is none or heads are fused. `area` is the annotated share of
-    the image; chance and ceiling are derived from it and are not stored.
-    """
-    import pyarrow as pa
-
-    text = pa.dictionary(pa.int32(), pa.string())
-    return pa.schema(
-        [
-            ("study", text),
-            ("rules", text),
-            ("image", text),
-            ("region", pa.int32()),
-            ("model", text),
-            ("variant", text),
-            ("layer", pa.int16()),
-            ("head", pa.int16()),
-            ("method", text),
-            ("target", text),
-            ("seed", pa.int32()),
-            ("check", text),
-            ("metric", text),
-            ("threshold", text),
-            ("value", pa.float64()),
-            ("area", pa.float32()),
-            ("visible", pa.float32()),
-        ]
-    )
-
+__all__ = ["Annotation", "BoundingBox", "ImageAnnotation", "Region", "to_image_id"]
 
 _IMAGE_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
 KINDS = ("box", "mask", "polygon", "point")
@@ -158,11 +62,15 @@ class Region:
     radius : float
         Radius of a point's disc in pixels of the image.
     flags : tuple of str
-        "crowd": one region for many objects. "clipped": it reached outside the image.
+        "ignore": its pixels are left out of every score. "crowd": one region for many objects.
+        "difficult": hard to see. "clipped": it reached outside the image. "hidden": a part that is
+        in the file but out of sight.
     index : int
         Its position among the regions of its image in the file, dropped ones counted.
     source : str
         Where it comes from: the record of the file.
+    score : float or None
+        Confidence of a region that a machine proposed.
     """
 
     label: str = ""
@@ -173,6 +81,7 @@ class Region:
     flags: tuple[str, ...] = ()
     index: int = 0
     source: str = ""
+    score: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -182,6 +91,21 @@ class Region:
         x0, y0, x1, y1 = self.box
         if not all(map(isfinite, self.box)) or x1 < x0 or y1 < y0:
             raise InputError(f"box must be finite with x0 <= x1, y0 <= y1, got {self.box}")
+
+    @property
+    def difficult(self) -> bool:
+        """Whether it is marked as hard to see."""
+        return "difficult" in self.flags
+
+    @property
+    def crowd(self) -> bool:
+        """Whether it stands for many objects."""
+        return "crowd" in self.flags
+
+    @property
+    def ignore(self) -> bool:
+        """Whether its pixels are left out of every score."""
+        return "ignore" in self.flags
 
     def to_mask(self, height: int, width: int) -> Mask:
         """Return the region on a grid of (height, width) that covers the whole image.
@@ -225,7 +149,7 @@ class Annotation:
     labels : tuple of str
         Labels of the whole image: styles, a class.
     dropped : tuple of Region
-        Regions wholly outside the image; they keep their `index` and are never drawn.
+        Regions wholly outside the image or hidden; they keep their `index` and are never drawn.
     """
 
     image_id: str
@@ -239,25 +163,106 @@ class Annotation:
         if not _IMAGE_ID.fullmatch(self.image_id):
             raise InputError(f"image_id must match {_IMAGE_ID.pattern}, got {self.image_id!r}")
 
-    def union_mask(self, height: int, width: int) -> Mask:
-        """Return where any region is, on a grid of (height, width) over the whole image."""
-        import numpy as np
+    @property
+    def scored(self) -> tuple[Region, ...]:
+        """The regions that are scored: all but those to ignore."""
+        return tuple(region for region in self.regions if not region.ignore)
 
-        union = np.zeros((height, width), np.bool_)
-        for region in self.regions:
-            union |= region.to_mask(height, width)
-        return union
+    @property
+    def ignored(self) -> tuple[Region, ...]:
+        """The regions whose pixels are left out of every score."""
+        return tuple(region for region in self.regions if region.ignore)
+
+    def ignoring(self, *flags: str) -> Annotation:
+        """Return the annotation with every region that has one of `flags` ignored as well.
+
+        Examples
+        --------
+        >>> crowd = Region("person", flags=("crowd",))
+        >>> Annotation("a.jpg", regions=(crowd,)).ignoring("crowd").regions[0].flags
+        ('crowd', 'ignore')
+        """
+        return replace(self, regions=tuple(_ignoring(region, flags) for region in self.regions))
+
+    def union_mask(self, height: int, width: int) -> Mask:
+        """Return where any scored region is, on a grid of (height, width) over the whole image.
+
+        Pixels to ignore are left out.
+        """
+        return _union(self.scored, height, width) & ~self.ignore_mask(height, width)
 
     get_union_mask = union_mask
 
+    def ignore_mask(self, height: int, width: int) -> Mask:
+        """Return the pixels that are left out of every score: the union of the ignored regions."""
+        return _union(self.ignored, height, width)
+
     def region_masks(self, height: int, width: int) -> Mask:
-        """Return one mask per region, (n, height, width)."""
+        """Return one mask per region, those to ignore included, (n, height, width)."""
         import numpy as np
 
         masks = np.zeros((len(self.regions), height, width), np.bool_)
         for mask, region in zip(masks, self.regions, strict=True):
             mask[:] = region.to_mask(height, width)
         return masks
+
+    def label_masks(
+        self, height: int, width: int, taxonomy: Taxonomy | None = None
+    ) -> dict[str, Mask]:
+        """Return for each label the union of its scored regions, without the pixels to ignore.
+
+        Parameters
+        ----------
+        height, width : int
+            Size of the grid over the whole image.
+        taxonomy : Taxonomy, optional
+            Adds a mask for every label above those of the regions.
+
+        Examples
+        --------
+        >>> parts = (Region("window", box=(0, 0, 0.5, 1)), Region("door", box=(0.5, 0, 1, 1)))
+        >>> masks = Annotation("a.jpg", regions=parts).label_masks(1, 4)
+        >>> {label: mask.astype(int).tolist() for label, mask in masks.items()}
+        {'window': [[1, 1, 0, 0]], 'door': [[0, 0, 1, 1]]}
+        """
+        kept = ~self.ignore_mask(height, width)
+        masks: dict[str, Mask] = {}
+        for region in self.scored:
+            mask = region.to_mask(height, width) & kept
+            known = taxonomy is not None and region.label in taxonomy
+            above = taxonomy.ancestors(region.label) if taxonomy is not None and known else ()
+            for label in (region.label, *above):
+                masks[label] = masks[label] | mask if label in masks else mask
+        return masks
+
+    def soft_target(self, height: int, width: int) -> NDArray[np.float64]:
+        """Return a density that is high in the middle of each scored region, in [0, 1].
+
+        A Gaussian for the box of each region on the grid, σ = side / 4, joined by the maximum; 0
+        where pixels are ignored.
+        """
+        from sightline import _raster
+
+        masks = (region.to_mask(height, width) for region in self.scored)
+        boxes = [box for mask in masks if (box := _raster.mask_box(mask)) is not None]
+        target = _raster.soft_target(boxes, height, width)
+        target[self.ignore_mask(height, width)] = 0
+        return target
+
+
+def _union(regions: Iterable[Region], height: int, width: int) -> Mask:
+    import numpy as np
+
+    union = np.zeros((height, width), np.bool_)
+    for region in regions:
+        union |= region.to_mask(height, width)
+    return union
+
+
+def _ignoring(region: Region, flags: Sequence[str]) -> Region:
+    if region.ignore or not set(flags) & set(region.flags):
+        return region
+    return replace(region, flags=(*region.flags, "ignore"))
 
 
 ImageAnnotation = Annotation

@@ -1,0 +1,183 @@
+"""A data set: a lazy sequence of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+from sightline.data.images import inside, read_image
+from sightline.records import InputError, Sample, Taxonomy, UnknownNameError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sightline.data.problems import Problem
+    from sightline.records import Annotation
+
+__all__ = ["Dataset", "check_size", "from_annotations"]
+
+
+class Dataset(Sequence[Sample]):
+    """Samples in order; each is made when asked for, and its image opened later still.
+
+    Attributes
+    ----------
+    name : str
+        The kind of data set.
+    root : Path or None
+        Its folder.
+    ids : tuple of str
+        The image ids, in order.
+    taxonomy : Taxonomy
+        The labels of regions, with those above them.
+    skipped : tuple of Problem
+        What was left out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        splits: Mapping[str, str],
+        make: Callable[[str], Sample],
+        *,
+        root: Path | None = None,
+        taxonomy: Taxonomy | None = None,
+        skipped: Iterable[Problem] = (),
+    ) -> None:
+        self.name, self.root = name, root
+        self.ids = tuple(splits)
+        self.taxonomy = taxonomy or Taxonomy()
+        self.skipped = tuple(skipped)
+        self._splits, self._make = splits, make
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: int | slice) -> Sample | Dataset:
+        if isinstance(index, slice):
+            return self.select(self.ids[index])
+        return self._make(self.ids[index])
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: {len(self)} images>"
+
+    @property
+    def splits(self) -> dict[str, int]:
+        """The splits, "" where there is none, and how many images each has."""
+        counts: dict[str, int] = {}
+        for image_id in self.ids:
+            split = self._splits[image_id]
+            counts[split] = counts.get(split, 0) + 1
+        return counts
+
+    def by_id(self, image_id: str) -> Sample:
+        """Return the sample of an image."""
+        if image_id not in self._splits:
+            raise UnknownNameError(f"no image {image_id!r} among the {len(self)} of {self.name}")
+        return self._make(image_id)
+
+    def select(self, ids: Iterable[str]) -> Dataset:
+        """Return the data set of some of the images, in the order given."""
+        ids = tuple(ids)
+        if unknown := [image_id for image_id in ids if image_id not in self._splits]:
+            raise UnknownNameError(f"no image {unknown[0]!r} among the {len(self)} of {self.name}")
+        return self._with({image_id: self._splits[image_id] for image_id in ids}, self._make)
+
+    def in_split(self, split: str) -> Dataset:
+        """Return the images of one split."""
+        found = [image_id for image_id in self.ids if self._splits[image_id] == split]
+        if not found:
+            known = ", ".join(repr(name) for name in self.splits)
+            raise InputError(f"{self.name} has no images in split {split!r}; splits: {known}")
+        return self.select(found)
+
+    def ignoring(self, *flags: str) -> Dataset:
+        """Return the data set in which regions with one of `flags` are ignored as well."""
+
+        def make(image_id: str) -> Sample:
+            sample = self._make(image_id)
+            return replace(sample, annotation=sample.annotation.ignoring(*flags))
+
+        return self._with(self._splits, make)
+
+    def _with(self, splits: Mapping[str, str], make: Callable[[str], Sample]) -> Dataset:
+        return Dataset(
+            self.name,
+            splits,
+            make,
+            root=self.root,
+            taxonomy=self.taxonomy,
+            skipped=self.skipped,
+        )
+
+    def annotations(self) -> dict[str, Annotation]:
+        """Return every annotation by image id."""
+        return {image_id: self._make(image_id).annotation for image_id in self.ids}
+
+
+def from_annotations(
+    name: str,
+    annotations: Mapping[str, Annotation],
+    files: Mapping[str, Path],
+    *,
+    splits: Mapping[str, str] | None = None,
+    root: Path | None = None,
+    taxonomy: Taxonomy | None = None,
+    skipped: Iterable[Problem] = (),
+) -> Dataset:
+    """Return the data set of annotations in memory whose images lie in files.
+
+    Parameters
+    ----------
+    name, root, taxonomy, skipped
+        As in `Dataset`.
+    annotations : mapping of str to Annotation
+        By image id.
+    files : mapping of str to Path
+        The file of each image; an image may have none.
+    splits : mapping of str to str, optional
+        The split of each image.
+    """
+
+    def make(image_id: str) -> Sample:
+        annotation, path = annotations[image_id], files.get(image_id)
+        load = None if path is None else partial(_load, path, annotation, root)
+        return Sample(image_id, annotation, (splits or {}).get(image_id, ""), path, load)
+
+    return Dataset(
+        name,
+        {image_id: (splits or {}).get(image_id, "") for image_id in annotations},
+        make,
+        root=root,
+        taxonomy=taxonomy,
+        skipped=skipped,
+    )
+
+
+def _load(path: Path, annotation: Annotation, root: Path | None) -> NDArray[np.uint8]:
+    if root is not None:  # a link may lead out of it
+        inside(root, str(path.absolute()))
+    image = read_image(path)
+    check_size(path, image.shape[1::-1], annotation)
+    return image
+
+
+def check_size(path: Path, seen: Sequence[Any], annotation: Annotation) -> None:
+    """Raise unless an upright image has the size that its annotation was made at."""
+    expected = annotation.width, annotation.height
+    if None in expected or tuple(seen) == expected:
+        return
+    turned = " (upright; its EXIF orientation turns it)" if tuple(seen) == expected[::-1] else ""
+    raise InputError(
+        f"{path}: the annotation is of {expected[0]} x {expected[1]} pixels, "
+        f"the image has {seen[0]} x {seen[1]}{turned}"
+    )

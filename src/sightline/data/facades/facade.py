@@ -1,0 +1,352 @@
+"""A drawn church front that knows what is on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from sightline.data.facades.camera import Camera
+from sightline.data.facades.colours import Backdrop, Look
+from sightline.data.facades.dice import Dice
+from sightline.data.facades.draw import Drawing, Setting, draw
+from sightline.data.facades.scene import Part, Plan, draw_plan, foreground, place
+from sightline.data.facades.styles import PART_TYPES, ROLES, STYLES, count_votes, winner
+from sightline.records import Annotation, InputError, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Facade", "FacadePart", "Labelling", "check_labelling", "check_whole"]
+
+Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
+_DIFFICULT_SHARE = 1 / 3
+_DIFFICULT_PIXELS = 12 / (224 * 224)  # as a share of the picture
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FacadePart:
+    """One visible instance of a part.
+
+    Attributes
+    ----------
+    label, role : str
+        The part type, and what it is on every facade: the two levels of the taxonomy.
+    style : str
+        The style that it speaks for, "" for a neutral part.
+    box : tuple of 4 floats
+        Tight around the visible pixels, normalised.
+    mask : array of bool (size, size)
+        The visible pixels; parts that belong to it make no hole.
+    visible : float
+        Visible share of its silhouette.
+    is_difficult : bool
+        Less than a third of it is visible, or fewer than 12 pixels (at 224 x 224).
+    """
+
+    label: str
+    role: str
+    style: str
+    box: tuple[float, float, float, float]
+    mask: NDArray[np.bool_]
+    visible: float
+    is_difficult: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Facade:
+    """A church front drawn by code; made by `generate`, changed by `without`, `with_style_of`.
+
+    Every role on a facade (window, portal, gable, …) is built in the form of one style, and votes
+    for it; the style of the facade is the one with the most votes. Nothing else in the picture
+    depends on the style.
+
+    Attributes
+    ----------
+    seed, index : int
+        What it was drawn from.
+    size : int
+        Side of the picture in pixels.
+    confounded : bool
+        Whether sky and ground have the colours that go with the style it was generated in.
+    plan : Plan
+        Its proportions.
+    forms : mapping of str to str
+        The style in which each role is built.
+    removed : frozenset of str
+        Part types and roles that were taken away.
+
+    Examples
+    --------
+    >>> facade = Facade.generate(seed=0, index=3)
+    >>> facade.style == max(facade.evidence, key=facade.evidence.get)
+    True
+    """
+
+    seed: int
+    index: int
+    size: int
+    confounded: bool
+    plan: Plan = field(repr=False)
+    forms: Mapping[str, str]
+    removed: frozenset[str] = frozenset()
+
+    @classmethod
+    def generate(
+        cls, seed: int, index: int, size: int = 224, *, confounded: bool = False
+    ) -> Facade:
+        """Return the facade number `index` of a seed; the same bits on every machine.
+
+        Parameters
+        ----------
+        seed, index : int
+            From 0 to 2³² - 1. Any four images from a multiple of four on are of four styles.
+        size : int
+            Side of the picture in pixels, 64 to 1024; the layout does not depend on it.
+        confounded : bool
+            Give sky and ground the colours that belong to the style; all else stays the same.
+        """
+        check_whole("seed", seed, 0, 2**32 - 1)
+        check_whole("index", index, 0, 2**32 - 1)
+        check_whole("size", size, 64, 1024)
+        plan = draw_plan(Dice(seed, index, "layout"))
+        plain = place(plan, dict.fromkeys(ROLES, STYLES[0]))
+        roles = {PART_TYPES[part.name][0] for part in plain if part.is_labelled}
+        forms = _draw_forms(Dice(seed, index, "borrowing"), _style_of(seed, index), roles)
+        return cls(seed, index, size, confounded, plan, forms)
+
+    # What is on it.
+
+    @cached_property
+    def _placed(self) -> tuple[Part, ...]:
+        """What is built, in the order of painting, without what was removed."""
+        return _prune(place(self.plan, self.forms), self.removed)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The part types present, each once, in the order of painting."""
+        return tuple(dict.fromkeys(part.name for part in self._placed if part.is_labelled))
+
+    @property
+    def evidence(self) -> dict[str, int]:
+        """The votes for each style: one from every role present, for the style of its form."""
+        return count_votes(self.labels)
+
+    @property
+    def style(self) -> str:
+        """The style with the most votes; "mixed" when several have as many (after a change)."""
+        return winner(self.evidence)
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The part types present that vote for the style."""
+        return tuple(label for label in self.labels if PART_TYPES[label][1] == self.style)
+
+    @cached_property
+    def parts(self) -> tuple[FacadePart, ...]:
+        """The visible instances; their position here is the `index` of their region."""
+        labels = [part.name for part in self._placed if part.is_labelled]
+        least = _DIFFICULT_PIXELS * self.size * self.size
+        found = []
+        for label, sight in zip(labels, self._drawing.sights, strict=True):
+            if sight.box is not None:
+                hard = sight.share < _DIFFICULT_SHARE or np.count_nonzero(sight.mask) < least
+                role, style = PART_TYPES[label]
+                part = FacadePart(
+                    label, role, style, sight.box, sight.mask, sight.share, bool(hard)
+                )
+                found.append(part)
+        return tuple(found)
+
+    # What is seen.
+
+    @cached_property
+    def _drawing(self) -> Drawing:
+        seed, index = self.seed, self.index
+        choice = STYLES.index(_style_of(seed, index)) if self.confounded else None
+        setting = Setting(
+            size=self.size,
+            camera=Camera.draw(Dice(seed, index, "camera"), self.plan.extent),
+            look=Look.draw(Dice(seed, index, "colour")),
+            backdrop=Backdrop.draw(Dice(seed, index, "backdrop"), choice),
+            seed=seed,
+            index=index,
+        )
+        front = foreground(Dice(seed, index, "foreground"), self.plan)
+        return draw((*self._placed, *front), setting)
+
+    def image(self) -> NDArray[np.uint8]:
+        """Return the picture, RGB of (size, size, 3); a new array each time."""
+        return self._drawing.image.copy()
+
+    def background(self) -> NDArray[np.bool_]:
+        """Return the pixels of nothing but sky and ground.
+
+        `confounded` changes these, and those at the edges that are partly sky or ground.
+        """
+        return self._drawing.background.copy()
+
+    def annotation(self, labelling: Labelling = "exhaustive", image_id: str = "") -> Annotation:
+        """Return what an annotator would have marked, with a mask and a tight box for each.
+
+        Parameters
+        ----------
+        labelling : {"exhaustive", "representative", "salient"}
+            Every instance; or one per part type, chosen at random or the most salient: the
+            largest N · (2 - d²), where N is the number of visible pixels and d the distance
+            of the middle of the box to the middle of the image over half the image's side. An
+            instance flagged "difficult" is chosen only when there is no other.
+        image_id : str
+            By default made of the index: "facade-00012.png".
+
+        Returns
+        -------
+        Annotation
+            Labelled with the style. The `index` of a region is that of the exhaustive list
+            whatever the labelling, its `source` the role of the part.
+        """
+        check_labelling(labelling)
+        chosen = list(range(len(self.parts)))
+        if labelling == "representative":
+            chosen = self._choose(self._random_scores())
+        elif labelling == "salient":
+            chosen = self._choose([_salience(part) for part in self.parts])
+        return Annotation(
+            image_id or f"facade-{self.index:05}.png",
+            self.size,
+            self.size,
+            tuple(_region(self.parts[i], i) for i in chosen),
+            (self.style,),
+        )
+
+    def _random_scores(self) -> list[float]:
+        # The numbers are drawn part type by part type, so that a change elsewhere moves none.
+        dice = Dice(self.seed, self.index, "labelling")
+        scores = {label: dice.rng.random(32).tolist() for label in PART_TYPES}
+        return [scores[part.label].pop() for part in self.parts]
+
+    def _choose(self, scores: Iterable[float]) -> list[int]:
+        """Return the part with the highest score of each type; of equal ones the first."""
+        best: dict[str, tuple[tuple[bool, float, int], int]] = {}
+        for i, (part, score) in enumerate(zip(self.parts, scores, strict=True)):
+            rank = (not part.is_difficult, score, -i)
+            best[part.label] = max(best.get(part.label, (rank, i)), (rank, i))
+        return sorted(i for _, i in best.values())
+
+    # What if.
+
+    def without(self, part: str) -> Facade:
+        """Return the same picture without a part type, or a role, and with what was behind it.
+
+        All instances go, with what they carry: a tower goes with its windows. No pixel outside
+        their silhouettes (and the blended rim around them) changes.
+
+        Raises
+        ------
+        InputError
+            If the part is not on the facade; those present are listed.
+        """
+        self._check_present(part)
+        return replace(self, removed=self.removed | {part})
+
+    def with_style_of(self, other: Facade | str, part: str) -> Facade:
+        """Return the same picture with a part in the form of another style, at the same places.
+
+        Parameters
+        ----------
+        other : Facade or str
+            A style, or a facade whose form of that role is taken.
+        part : str
+            A part type on this facade, or a role.
+
+        Raises
+        ------
+        InputError
+            If the part is not on the facade or neutral, the other facade has none of its role, or
+            the style is unknown.
+        """
+        role = self._check_present(part)
+        if role not in ROLES:
+            known = ", ".join(ROLES)
+            raise InputError(
+                f"{part!r} has the same form in every style; roles with forms: {known}"
+            )
+        if isinstance(other, Facade):
+            found = {s for r, s in map(PART_TYPES.__getitem__, other.labels) if r == role}
+            if not found:
+                raise InputError(f"the other facade has no {role}; it has {_listed(other.labels)}")
+            (other,) = found
+        if other not in STYLES:
+            raise InputError(f"style must be one of {', '.join(STYLES)}, got {other!r}")
+        return replace(self, forms={**self.forms, role: other})
+
+    def _check_present(self, part: str) -> str:
+        """Return the role of a part type or role that is on the facade."""
+        for label in self.labels:
+            if part in (label, PART_TYPES[label][0]):
+                return PART_TYPES[label][0]
+        raise InputError(f"no part {part!r} on this facade; it has {_listed(self.labels)}")
+
+
+def check_whole(name: str, value: int, low: int, high: int) -> None:
+    """Raise unless a value is a whole number from low to high."""
+    if not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise InputError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+
+
+def check_labelling(labelling: str) -> None:
+    """Raise unless it is a way of labelling."""
+    known = get_args(Labelling)
+    if labelling not in known:
+        raise InputError(f"labelling must be one of {', '.join(known)}, got {labelling!r}")
+
+
+def _style_of(seed: int, index: int) -> str:
+    """Return the style of an image: each block of four has all four in some order."""
+    return Dice(seed, index // 4, "style").shuffled(STYLES)[index % 4]
+
+
+def _draw_forms(dice: Dice, style: str, roles: set[str]) -> dict[str, str]:
+    """Return the style of each role: one for most, another for one or two in a third of cases."""
+    forms = dict.fromkeys(ROLES, style)
+    present = [role for role in ROLES if role in roles]
+    borrowed = 0 if dice.chance(2 / 3) else 1 + (len(present) >= 5 and dice.chance(0.3))
+    others = [other for other in STYLES if other != style]
+    for role in dice.shuffled(present)[:borrowed]:
+        forms[role] = dice.pick(others)
+    return forms
+
+
+def _prune(parts: tuple[Part, ...], removed: frozenset[str]) -> tuple[Part, ...]:
+    """Return the parts without some types or roles and what belongs to those."""
+    if not removed:
+        return parts
+    kept: list[Part] = []
+    places: dict[int, int] = {-1: -1}
+    for number, part in enumerate(parts):
+        gone = part.is_labelled and not removed.isdisjoint((part.name, PART_TYPES[part.name][0]))
+        if not gone and part.parent in places:
+            places[number] = len(kept)
+            kept.append(replace(part, parent=places[part.parent]))
+    return tuple(kept)
+
+
+def _region(part: FacadePart, index: int) -> Region:
+    flags = ("difficult",) if part.is_difficult else ()
+    return Region(
+        part.label, "mask", part.box, part.mask, flags=flags, index=index, source=part.role
+    )
+
+
+def _salience(part: FacadePart) -> float:
+    x0, y0, x1, y1 = part.box
+    dx, dy = x0 + x1 - 1, y0 + y1 - 1
+    return int(np.count_nonzero(part.mask)) * (2 - (dx * dx + dy * dy))
+
+
+def _listed(labels: Iterable[str]) -> str:
+    return ", ".join(labels) or "none"

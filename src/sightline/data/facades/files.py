@@ -1,0 +1,97 @@
+"""Drawn images as files: a folder that any tool can read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from sightline.data.dataset import from_annotations
+from sightline.data.formats.shapes import encode_rle
+from sightline.data.outputs import replacing
+from sightline.data.writing import write_annotations
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from sightline.data.dataset import Dataset
+    from sightline.records import Annotation
+
+__all__ = ["check_facades_folder", "write_facades"]
+
+# Three times as fast as the default; the files are a twentieth larger.
+_COMPRESS_LEVEL = 1
+
+
+def write_facades(
+    dataset: Dataset,
+    folder: str | os.PathLike[str],
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
+    """Write the images of a data set as PNG, and its annotations in two formats.
+
+    Files of the same names are replaced, others are left as they are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Such as ``load_dataset("facades")``.
+    folder : path
+        Receives `images/*.png`, `annotations.json` (Sightline's plain format) and `coco.json`.
+    progress : callable, optional
+        Called with the number of images written and of all.
+    """
+    images = Path(folder, "images")
+    images.mkdir(parents=True, exist_ok=True)
+    annotations, splits = {}, {}
+    for number, sample in enumerate(dataset, 1):
+        name = f"{sample.image_id.removesuffix('.png')}.png"
+        _write_image(Image.fromarray(sample.image()), images / name)
+        annotations[sample.image_id] = _compact(sample.annotation)
+        splits[sample.image_id] = sample.split
+        if progress is not None:
+            progress(number, len(dataset))
+    kept = from_annotations(
+        dataset.name, annotations, files={}, splits=splits, taxonomy=dataset.taxonomy
+    )
+    write_annotations(kept, Path(folder, "annotations.json"), format="plain")
+    write_annotations(kept, Path(folder, "coco.json"), format="coco")
+
+
+def check_facades_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Return `folder` when it is new or empty; with `force` it may hold files.
+
+    Raises
+    ------
+    InputError
+        If it is a file or holds something.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file, not a folder")
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; with force it is written into all the same")
+    return folder
+
+
+def _compact(annotation: Annotation) -> Annotation:
+    """Return the annotation with run lengths for masks: all are held until they are written."""
+    return replace(
+        annotation,
+        regions=tuple(
+            replace(region, mask=encode_rle(region.mask))
+            if isinstance(region.mask, np.ndarray)
+            else region
+            for region in annotation.regions
+        ),
+    )
+
+
+def _write_image(image: Image.Image, path: Path) -> None:
+    with replacing(path) as part:
+        image.save(part, "PNG", compress_level=_COMPRESS_LEVEL)

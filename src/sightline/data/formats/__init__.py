@@ -1,0 +1,1 @@
+"""Annotation files: one module per format, and what they share."""

@@ -1,0 +1,170 @@
+"""Values of annotation files, checked: each error says what was expected and what was seen."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from difflib import get_close_matches
+from math import isfinite
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from sightline.records import InputError, to_image_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = [
+    "FLAGS",
+    "Size",
+    "Units",
+    "are_finite",
+    "as_object",
+    "check_flags",
+    "check_score",
+    "check_units",
+    "items",
+    "located",
+    "new_image_id",
+    "numbers",
+    "pixel_size",
+    "real_numbers",
+    "records",
+    "show",
+    "text",
+    "texts",
+]
+
+Units: TypeAlias = Literal["normalised", "pixels", "exact"]
+Size: TypeAlias = tuple[int, int]  # width, height
+
+FLAGS = ("ignore", "crowd", "difficult", "truncated", "occluded", "hidden", "clipped", "empty")
+
+_NUMBERS = frozenset((int, float))
+
+_REPR = Repr()
+_REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 8
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = 200
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Put `where` in front of the message of any `ValueError` raised inside."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def show(value: Any) -> str:
+    """Return a value for a message: whole when it is short, however deep and large it is."""
+    return _REPR.repr(value)
+
+
+def numbers(value: Any, count: int | None, what: str) -> tuple[float, ...]:
+    """Return a list of `count` finite numbers (None: of any length) as floats."""
+    if isinstance(value, list) and count in (None, len(value)) and are_finite(value):
+        return tuple(map(float, value))
+    raise InputError(f"{what} must be {count or 'a list of'} finite numbers, got {show(value)}")
+
+
+def real_numbers(value: Any, what: str) -> list[float]:
+    """Return a list of numbers; whether they are finite shows when they are drawn."""
+    if isinstance(value, list) and _NUMBERS.issuperset(map(type, value)):
+        return value
+    raise InputError(f"{what} must be a list of finite numbers, got {show(value)}")
+
+
+def are_finite(values: list[Any]) -> bool:
+    """Return whether all values are numbers, and finite."""
+    try:
+        return _NUMBERS.issuperset(map(type, values)) and all(map(isfinite, values))
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def text(value: Any, what: str) -> str:
+    """Return `value` when it is text."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} must be text, got {show(value)}")
+    return value
+
+
+def texts(value: Any, what: str) -> tuple[str, ...]:
+    """Return a list of texts."""
+    if not isinstance(value, list):
+        raise InputError(f"{what}s must be a list of texts, got {show(value)}")
+    return tuple(text(item, what) for item in value)
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Return `value` when it is a JSON object."""
+    if not isinstance(value, dict):
+        raise InputError(f"must be an object, got {show(value)}")
+    return value
+
+
+def items(content: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the list that `content` holds under `name`."""
+    found = content.get(name)
+    if not isinstance(found, list):
+        raise InputError(f"{name!r} must be a list of objects, got {type(found).__name__}")
+    return found
+
+
+def records(content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the list of objects that `content` holds under `name`."""
+    found = items(content, name)
+    for number, record in enumerate(found):
+        with located(f"{name}[{number}]"):
+            as_object(record)
+    return found
+
+
+def pixel_size(record: Mapping[str, Any]) -> Size | None:
+    """Return the `width` and `height` of a record, None when it has neither."""
+    size = record.get("width"), record.get("height")
+    if size == (None, None):
+        return None
+    for name, side in zip(("width", "height"), size, strict=True):
+        if not isinstance(side, int) or isinstance(side, bool) or side < 1:
+            raise InputError(f"{name} must be a whole number of pixels >= 1, got {show(side)}")
+    return size  # type: ignore[return-value]  # the loop has checked both
+
+
+def check_units(units: Any) -> Units:
+    """Return `units` when a file may name them so."""
+    if units not in ("normalised", "pixels"):
+        raise InputError(f"units must be 'normalised' or 'pixels', got {show(units)}")
+    return units  # type: ignore[no-any-return]
+
+
+def check_flags(flags: Any) -> tuple[str, ...]:
+    """Return a list of flags, each known and named once."""
+    found = texts(flags, "flag")
+    for flag in found:
+        if flag not in FLAGS:
+            close = get_close_matches(flag, FLAGS, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InputError(f"unknown flag {flag!r}{hint} Known: {', '.join(FLAGS)}")
+    if len(set(found)) < len(found):
+        raise InputError(f"flags name one twice: {show(flags)}")
+    return found
+
+
+def check_score(score: Any) -> float | None:
+    """Return a confidence, None when nothing is said."""
+    return None if score is None else numbers([score], 1, "score")[0]
+
+
+def new_image_id(name: Any, taken: Mapping[str, Any]) -> str:
+    """Return the image id of a file name that no earlier image has.
+
+    `taken` holds the ids so far, best with the names they came from.
+    """
+    image_id = to_image_id(text(name, "name of the image"))
+    if image_id in taken:
+        first = taken[image_id] if isinstance(taken[image_id], str) else image_id
+        raise InputError(
+            f"image {name!r} appears twice, first as {first!r} (image ids are made by '/' -> '__')"
+        )
+    return image_id

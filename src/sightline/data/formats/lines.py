@@ -1,0 +1,155 @@
+"""What the readers of data sets share: text files, records by key, files of images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sightline.data.formats.checks import located
+from sightline.data.images import ENDINGS, inside, is_image
+from sightline.records import Annotation, InputError, to_image_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sightline.data.problems import Problems
+
+__all__ = [
+    "LazyAnnotations",
+    "claim",
+    "find_image",
+    "finite",
+    "lines",
+    "read_text",
+    "row",
+    "table",
+    "whole",
+    "yes",
+]
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8, with or without a byte order mark."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 text: {error}") from error
+
+
+def lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers from 1."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if stripped := line.strip():
+            yield number, stripped
+
+
+def table(
+    path: Path, problems: Problems, parse: Callable[[str], tuple[_Key, _Value]]
+) -> dict[_Key, _Value]:
+    """Return what `parse` makes of each line of a file, by key; a key may come only once."""
+    with located(str(path)):
+        text = read_text(path)
+    found: dict[_Key, _Value] = {}
+    first: dict[_Key, int] = {}
+    for number, line in lines(text):
+        # Not `problems.at`: files have 10⁵ lines, and an unused `try` is free.
+        try:
+            key, value = parse(line)
+            if key in found:
+                raise InputError(f"{line!r} repeats {key!r} of line {first[key]}")
+        except ValueError as error:
+            problems.add(f"{path} line {number}", str(error))
+        else:
+            found[key], first[key] = value, number
+    return found
+
+
+def finite(token: str, what: str) -> float:
+    """Return a finite number written in decimal."""
+    value = float(token) if _NUMBER.fullmatch(token) else nan
+    if not isfinite(value):
+        raise InputError(f"{what} must be a finite number, got {token!r}")
+    return value
+
+
+def whole(token: str, what: str) -> int:
+    """Return a whole number >= 0."""
+    if not (token.isascii() and token.isdigit() and len(token) < 19):
+        raise InputError(f"{what} must be a whole number >= 0, got {token!r}")
+    return int(token)
+
+
+def yes(token: str, what: str) -> bool:
+    """Return whether a flag is set."""
+    if token not in ("0", "1"):
+        raise InputError(f"{what} must be 0 or 1, got {token!r}")
+    return token != "0"  # noqa: S105 # a word of a line, no password
+
+
+def row(line: str, **columns: Callable[[str, str], Any]) -> tuple[Any, ...]:
+    """Return the words of a line, each as its column says.
+
+    Examples
+    --------
+    >>> row("3 0.5 1", image=whole, x=finite, visible=yes)
+    (3, 0.5, True)
+    """
+    words = line.split()
+    if len(words) != len(columns):
+        raise InputError(f"must be {' '.join(columns)!r}, got {line!r}")
+    pairs = zip(words, columns.items(), strict=True)
+    return tuple(read(word, name) for word, (name, read) in pairs)
+
+
+def claim(name: str, record: str, taken: dict[str, str]) -> str:
+    """Return the id of an image and note the record it comes from; one id has one record."""
+    image_id = to_image_id(name)
+    if image_id in taken:
+        raise InputError(
+            f"image id {image_id!r} of {record} is that of {taken[image_id]} "
+            "(image ids are made by '/' -> '__')"
+        )
+    taken[image_id] = record
+    return image_id
+
+
+def find_image(name: str, folders: Sequence[Path]) -> Path:
+    """Return the file of an image in the first folder that has it; its name may lack an ending.
+
+    Where no folder has it, the path in the first one: an image is missed only when it is opened.
+    """
+    named = [inside(folder, name) for folder in folders]
+    endings = ("",) if is_image(name) else ENDINGS
+    for path in named:
+        for ending in endings:
+            if (found := path.with_name(path.name + ending)).is_file():
+                return found
+    return named[0]
+
+
+class LazyAnnotations(Mapping[str, Annotation]):
+    """Annotations that are made when first asked for: masks in image files take long to decode."""
+
+    def __init__(self, make: Mapping[str, Callable[[], Annotation]]) -> None:
+        self._make = make
+        self._made: dict[str, Annotation] = {}
+
+    def __getitem__(self, image_id: str) -> Annotation:
+        if image_id not in self._made:
+            self._made[image_id] = self._make[image_id]()
+        return self._made[image_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make)
+
+    def __len__(self) -> int:
+        return len(self._make)

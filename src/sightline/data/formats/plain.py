@@ -1,0 +1,165 @@
+"""Sightline's own JSON: one object per image, one per region."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from sightline.data.formats.checks import (
+    Size,
+    Units,
+    as_object,
+    check_flags,
+    check_score,
+    check_units,
+    items,
+    new_image_id,
+    numbers,
+    pixel_size,
+    show,
+    text,
+    texts,
+)
+from sightline.data.formats.drafts import AnnotationFile, Draft, Facts
+from sightline.data.formats.shapes import (
+    Shape,
+    box_shape,
+    disc_shape,
+    point_shape,
+    polygon_shape,
+    rle_shape,
+)
+from sightline.records import InputError, Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sightline.data.problems import Problems
+    from sightline.records import Annotation
+
+__all__ = ["FORMAT", "is_plain", "read_plain", "with_labels"]
+
+FORMAT = "sightline-annotations"
+_SHAPES = ("box", "polygon", "polygons", "point", "disc", "rle")
+
+
+def is_plain(content: Any) -> bool:
+    """Return whether parsed JSON says that it is in this format."""
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def read_plain(content: dict[str, Any], problems: Problems) -> AnnotationFile:
+    """Return what a parsed file says."""
+    if content.get("version") != 1:
+        raise InputError(f"version must be 1, got {show(content.get('version'))}")
+    units = _units(content)
+    taxonomy = Taxonomy()
+    with problems.at("labels"):
+        taxonomy = _read_labels(content.get("labels", {}))
+    annotations: dict[str, Annotation] = {}
+    names: dict[str, str] = {}
+    splits: dict[str, str] = {}
+    for number, record in enumerate(items(content, "images")):
+        place = _place(number, record)
+        with problems.at(place):
+            regions = items({"regions": [], **as_object(record)}, "regions")
+            draft = _read_image(record, names, splits)
+            _read_regions(regions, draft, units, problems, place)
+            annotations[draft.image_id] = draft.finish()
+    return AnnotationFile(annotations, names, splits, with_labels(taxonomy, annotations.values()))
+
+
+def with_labels(taxonomy: Taxonomy, annotations: Iterable[Annotation]) -> Taxonomy:
+    """Return a taxonomy with the labels of all regions; those that are new have no parents."""
+    parents = taxonomy.parents
+    for annotation in annotations:
+        for region in chain(annotation.regions, annotation.dropped):
+            if region.label:
+                parents.setdefault(region.label, ())
+    return Taxonomy(parents) if len(parents) > len(taxonomy) else taxonomy
+
+
+def _place(number: int, record: Any) -> str:
+    return f"image {show(record.get('image'))}" if isinstance(record, dict) else f"images[{number}]"
+
+
+def _units(content: dict[str, Any]) -> Units:
+    units = check_units(content.get("units", "normalised"))
+    if not content.get("exact"):
+        return units
+    if units == "pixels":
+        raise InputError("exact coordinates are normalised, got units 'pixels'")
+    return "exact"
+
+
+def _read_labels(labels: Any) -> Taxonomy:
+    return Taxonomy({name: texts(above, "parent") for name, above in as_object(labels).items()})
+
+
+def _read_image(record: dict[str, Any], names: dict[str, str], splits: dict[str, str]) -> Draft:
+    image_id = new_image_id(record.get("image"), names)
+    size, labels = pixel_size(record), texts(record.get("labels", []), "label")
+    if split := text(record.get("split", ""), "split"):
+        splits[image_id] = split
+    names[image_id] = record["image"]
+    return Draft(image_id, size, labels)
+
+
+def _read_regions(
+    regions: list[Any], draft: Draft, units: Units, problems: Problems, place: str
+) -> None:
+    for number, record in enumerate(regions):
+        try:
+            given = record.get("index") if isinstance(record, dict) else None
+            index = draft.number(given)
+            shape = _read_shape(as_object(record), units, draft.size)
+            draft.add(index, shape, _read_facts(record))
+        except ValueError as error:
+            if not problems.skip:
+                raise InputError(f"region {number}: {error}") from error
+            problems.add(f"{place}: region {number}", str(error))
+
+
+def _read_facts(record: dict[str, Any]) -> Facts:
+    return Facts(
+        label=text(record.get("label", ""), "label"),
+        flags=check_flags(record["flags"]) if "flags" in record else (),
+        source=text(record.get("source", ""), "source"),
+        score=check_score(record.get("score")),
+        dropped=bool(record.get("dropped")),
+    )
+
+
+def _read_shape(record: dict[str, Any], units: Units, size: Size | None) -> Shape:
+    kinds = [kind for kind in _SHAPES if kind in record]
+    match kinds:
+        case ["box"]:
+            return box_shape(numbers(record["box"], 4, "box"), units, size)
+        case ["polygon"]:
+            return polygon_shape([_flat(record["polygon"])], units, size)
+        case ["polygons"]:
+            return polygon_shape(_several(record["polygons"]), units, size)
+        case ["point"]:
+            (radius,) = numbers([record.get("radius")], 1, "radius")
+            return point_shape(numbers(record["point"], 2, "point"), radius, units, size)
+        case ["disc"]:
+            return disc_shape(record["disc"])
+        case ["rle"]:
+            return rle_shape(record["rle"])
+    seen = ", ".join(record) if not kinds else ", ".join(kinds)
+    raise InputError(f"must have exactly one of {', '.join(_SHAPES)}; got {seen or 'nothing'}")
+
+
+def _several(polygons: Any) -> list[tuple[float, ...]]:
+    if not isinstance(polygons, list) or not polygons:
+        raise InputError(f"polygons must be a list of polygons, got {show(polygons)}")
+    return [_flat(polygon) for polygon in polygons]
+
+
+def _flat(polygon: Any) -> tuple[float, ...]:
+    if not isinstance(polygon, list):
+        raise InputError(f"polygon must be a list of points [x, y], got {show(polygon)}")
+    for point in polygon:
+        if type(point) is not list or len(point) != 2:
+            numbers(point, 2, "point of a polygon")
+    return numbers(list(chain.from_iterable(polygon)), None, "polygon")

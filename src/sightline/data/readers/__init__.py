@@ -1,0 +1,1 @@
+"""Data sets in folders: one module per kind, each with a function `read`."""

@@ -1,0 +1,194 @@
+"""Pascal VOC: boxes of objects and of their parts in XML, instance masks in PNG.
+
+::
+
+    Annotations/<id>.xml            size, objects with name, bndbox, difficult, parts
+    JPEGImages/<filename>           as the XML names it
+    ImageSets/Main/<split>.txt      ids, one a line: train, val, trainval, test or others
+    ImageSets/Segmentation/<split>.txt      the same for images with masks
+    SegmentationObject/<id>.png     palette: 0 background, 1 to n the objects in order, 255 void
+
+Boxes are whole pixels counted from 1 with both ends in, so xmin to xmax covers xmin - 1 to xmax.
+Objects are numbered in the order of the file, whatever else is read; their parts follow, then the
+void. Without a `split`, images are tagged by the first of train, val and test that lists them; with
+one, those that its list names are read and tagged by it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from sightline.data.dataset import Dataset, from_annotations
+from sightline.data.formats.checks import located
+from sightline.data.formats.drafts import Draft, Facts
+from sightline.data.formats.lines import LazyAnnotations, claim, find_image
+from sightline.data.formats.shapes import Shape, encode_rle, rle_shape
+from sightline.data.images import image_size, inside
+from sightline.data.readers._voc_files import (
+    read_object,
+    read_palette,
+    read_size,
+    read_splits,
+    read_xml,
+)
+from sightline.records import InputError, Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from xml.etree.ElementTree import Element
+
+    from sightline._raster import Mask
+    from sightline.data.formats.checks import Size
+    from sightline.data.problems import Problems
+    from sightline.records import Annotation
+
+__all__ = ["read"]
+
+_VOID = 255
+_Regions: TypeAlias = dict[int, tuple[Shape, Facts]]
+
+
+class _Image(NamedTuple):
+    """One XML file; its objects are not read yet."""
+
+    image_id: str
+    where: str
+    path: Path
+    size: Size
+    objects: list[Element]
+    mask: Path | None
+    split: str
+
+
+def read(
+    path: Path,
+    problems: Problems,
+    split: str | None,
+    *,
+    masks: bool = False,
+    parts: bool = False,
+) -> Dataset:
+    """Open a Pascal VOC data set; see `sightline.data.load_dataset`.
+
+    Parameters
+    ----------
+    path : Path
+        VOC2007, VOC2012 or a like folder, or the one (VOCdevkit) that holds exactly one such.
+    problems : Problems
+        Raises, or collects what is set aside: an object, a part, or a whole XML file.
+    split : str or None
+        The list of images to read.
+    masks : bool
+        Read objects from `SegmentationObject` instead of their boxes. Images without a mask file
+        are left out, objects without a pixel are dropped, and the void is a region with the label
+        "void" and the flag "ignore". Masks are decoded when an annotation is first asked for.
+    parts : bool
+        Read the boxes of parts (head, hand, …) too; in the taxonomy they stand under their objects.
+    """
+    root = _root(path, masks)
+    images = _images(root, problems, split, masks)
+    above: dict[str, set[str]] = {"void": set()} if masks else {}
+    boxed: dict[str, Annotation] = {}
+    masked: dict[str, Callable[[], Annotation]] = {}
+    for image in images:
+        boxes = _boxes(image, problems, parts, above)
+        if image.mask is None:
+            boxed[image.image_id] = _annotate(image, boxes)
+        else:
+            masked[image.image_id] = partial(_annotate_masks, image.mask, image, boxes)
+    with located(str(root / "Annotations")):
+        taxonomy = Taxonomy({label: sorted(above[label]) for label in sorted(above)})
+    return from_annotations(
+        "voc",
+        LazyAnnotations(masked) if masks else boxed,
+        {image.image_id: image.path for image in images},
+        splits={image.image_id: image.split for image in images},
+        root=root,
+        taxonomy=taxonomy,
+        skipped=problems,
+    )
+
+
+def _root(path: Path, masks: bool) -> Path:
+    """Return the folder that holds Annotations: the path, or the only one below it."""
+    below = [path, *sorted(path.glob("*")), *sorted(path.glob("VOCdevkit/*"))]
+    found = [folder for folder in below if (folder / "Annotations").is_dir()]
+    if not found:
+        raise InputError(f"{path}: needs a folder Annotations, here or in one folder below")
+    root = found[0]
+    if root != path and len(found) > 1:
+        names = ", ".join(folder.name for folder in found)
+        raise InputError(f"{path}: holds several data sets, name one of them: {names}")
+    if masks and not (root / "SegmentationObject").is_dir():
+        raise InputError(f"{root}: masks need a folder SegmentationObject")
+    return root
+
+
+def _images(root: Path, problems: Problems, split: str | None, masks: bool) -> list[_Image]:
+    found: list[_Image] = []
+    taken: dict[str, str] = {}
+    for name, tag in read_splits(root, problems, split, masks).items():
+        where, mask = str(root / "Annotations" / f"{name}.xml"), None
+        with problems.at(where):
+            if masks:
+                mask = inside(root / "SegmentationObject", f"{name}.png")
+                if not mask.is_file():
+                    continue
+            tree = read_xml(inside(root / "Annotations", f"{name}.xml"))
+            image_name = (tree.findtext("filename") or "").strip() or name
+            path = find_image(image_name, [root / "JPEGImages"])
+            size = read_size(tree, path)
+            if mask is not None and (seen := image_size(mask, upright=False)) != size:
+                raise InputError(f"{mask} has {seen} pixels (width, height), the image {size}")
+            image_id = claim(image_name, f"{name}.xml", taken)
+            objects = tree.findall("object")
+            found.append(_Image(image_id, where, path, size, objects, mask, tag))
+    return found
+
+
+def _boxes(image: _Image, problems: Problems, parts: bool, above: dict[str, set[str]]) -> _Regions:
+    """Return the boxes of objects, then of their parts; `above` gathers what stands over what."""
+    elements = [(f"object {n}", -1, item) for n, item in enumerate(image.objects, 1)]
+    for owner, item in enumerate(image.objects if parts else []):
+        found = enumerate(item.findall("part"), 1)
+        elements += [(f"object {owner + 1} part {n}", owner, part) for n, part in found]
+    boxes: _Regions = {}
+    for number, (source, owner, element) in enumerate(elements):
+        with problems.at(f"{image.where}: {source}"):
+            label, flags, shape = read_object(element, image.size)
+            boxes[number] = shape, Facts(label, flags, source)
+            parents = above.setdefault(label, set())
+            if owner in boxes and (parent := boxes[owner][1].label) != label:
+                parents.add(parent)
+    return boxes
+
+
+def _annotate(image: _Image, regions: _Regions) -> Annotation:
+    draft = Draft(image.image_id, image.size)
+    for number, (shape, facts) in sorted(regions.items()):
+        draft.add(draft.number(number), shape, facts)
+    return draft.finish()
+
+
+def _annotate_masks(file: Path, image: _Image, boxes: _Regions) -> Annotation:
+    """Return the annotation with masks in place of the objects' boxes, and with the void."""
+    values, count = read_palette(file), len(image.objects)
+    strange = np.setdiff1d(values, [*range(count + 1), _VOID])
+    if strange.size:
+        raise InputError(f"{file}: has object {strange[0]}, the XML only {count}")
+    regions = dict(boxes)
+    for number, (_, facts) in boxes.items():
+        if number < count:
+            regions[number] = _mask(values == number + 1), facts
+    if (void := values == _VOID).any():
+        number = count + sum(len(element.findall("part")) for element in image.objects)
+        regions[number] = _mask(void), Facts("void", ("ignore",), "void")
+    return _annotate(image, regions)
+
+
+def _mask(mask: Mask) -> Shape:
+    return rle_shape(encode_rle(mask))

@@ -1,0 +1,147 @@
+"""YOLO: one text file of boxes or polygons for each image.
+
+::
+
+    images/train/a.jpg  labels/train/a.txt      or train/images/a.jpg, train/labels/a.txt,
+                                                or a.jpg and a.txt side by side
+    data.yaml           names of the classes; folders or lists of images of train, val and test
+    classes.txt         names of the classes, one a line; also obj.names
+
+Each line is an object, in shares of the image: `class cx cy width height`, the same with a
+confidence behind it, or `class x y x y x y …`, a polygon of three points or more. An image without
+a label file, or with an empty one, has no objects. A label file without an image is read as well:
+only its pixels are missing. Links to other folders are not followed.
+
+Names come from the option, else from data.yaml, dataset.yaml or the only other .yaml file, else
+from classes.txt or obj.names (beside the folders, or in labels/). Where there is none, the number
+of a class is its label.
+
+Splits are those of the .yaml file. What it says about places outside the folder is not followed (a
+leading "../", which some tools write, is dropped); an image it does not place belongs to the first
+folder above it that is named train, val, valid or test, with or without a number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sightline.data.dataset import Dataset, from_annotations
+from sightline.data.formats.drafts import Draft, Facts
+from sightline.data.formats.lines import claim, finite, lines, read_text
+from sightline.data.formats.shapes import box_shape, polygon_shape
+from sightline.data.images import inside
+from sightline.data.readers._yolo_files import class_names, find_config, find_items, read_config
+from sightline.records import InputError, Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from sightline.data.formats.shapes import Shape
+    from sightline.data.problems import Problems
+    from sightline.records import Annotation
+
+__all__ = ["read"]
+
+
+def read(
+    path: Path,
+    problems: Problems,
+    split: str | None,
+    *,
+    names: Sequence[str] | Mapping[int, str] | None = None,
+) -> Dataset:
+    """Open a YOLO data set; see `sightline.data.load_dataset`.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, or its .yaml file.
+    problems : Problems
+        Raises, or collects what is set aside: a line, or an image whose label file cannot be read.
+    split : str or None
+        Where two splits share an image, it belongs to this one.
+    names : sequence of str or mapping of int to str, optional
+        The names of the classes, instead of those in files.
+    """
+    root = path.parent if path.is_file() else path
+    config_file = path if path.is_file() else find_config(root)
+    config = {} if config_file is None else read_config(config_file)
+    known = class_names(root, config_file, config, names)
+    contents: dict[str, tuple[str, str]] = {}
+    files: dict[str, Path] = {}
+    splits: dict[str, str] = {}
+    taken: dict[str, str] = {}
+    for item in find_items(root, config, split, problems):
+        with problems.at(where := str(root / item.record)):
+            image = None if item.image is None else _unlinked(root, item.image)
+            text = "" if item.label is None else read_text(_unlinked(root, item.label))
+            image_id = claim(item.name, item.record, taken)
+            contents[image_id], splits[image_id] = (where, text), item.split
+            if image is not None:
+                files[image_id] = image
+    annotations: dict[str, Annotation] = {}
+    for image_id, (where, text) in contents.items():
+        annotations[image_id] = _annotate(Draft(image_id, None), where, text, known, problems)
+    return from_annotations(
+        "yolo",
+        annotations,
+        files,
+        splits=splits,
+        root=root,
+        taxonomy=Taxonomy.flat(_numbers(annotations) if known is None else known.values()),
+        skipped=problems,
+    )
+
+
+def _unlinked(root: Path, name: str) -> Path:
+    """Return a file's path; a link must stay in the folder."""
+    path = root / name
+    return inside(root, name) if path.is_symlink() else path
+
+
+def _numbers(annotations: Mapping[str, Annotation]) -> list[str]:
+    """Return the labels of all regions, which are numbers, in order."""
+    found = (a.regions + a.dropped for a in annotations.values())
+    return sorted({region.label for regions in found for region in regions}, key=int)
+
+
+def _annotate(
+    draft: Draft, where: str, text: str, names: Mapping[int, str] | None, problems: Problems
+) -> Annotation:
+    for line_number, line in lines(text):
+        number = draft.number()
+        with problems.at(f"{where} line {line_number}"):
+            first, *values = (finite(word, "each word of a line") for word in line.split())
+            score = values.pop() if len(values) == 5 else None
+            if score is not None and not 0 <= score <= 1:
+                raise InputError(f"confidence must be 0 to 1, got {score:g}")
+            facts = Facts(_label(first, names), (), f"line {line_number}", score)
+            draft.add(number, _shape(values), facts)
+    return draft.finish()
+
+
+def _shape(values: list[float]) -> Shape:
+    if len(values) == 4:
+        x, y, width, height = values
+        if width < 0 or height < 0:
+            raise InputError(f"width and height must be >= 0, got {width:g} and {height:g}")
+        corners = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+        return box_shape(corners, "normalised", None)
+    if len(values) < 6 or len(values) % 2:
+        raise InputError(
+            "must be a class and 4 numbers (box), 5 (box and confidence) or x, y of three points "
+            f"or more, got a class and {len(values)} numbers"
+        )
+    return polygon_shape([values], "normalised", None)
+
+
+def _label(number: float, names: Mapping[int, str] | None) -> str:
+    """Return the name of a class; some tools write its number as 3.0."""
+    if number < 0 or number != int(number):
+        raise InputError(f"class must be a whole number >= 0, got {number:g}")
+    if names is None:
+        return str(int(number))
+    if number not in names:
+        raise InputError(f"class {number:g} has no name; named are {min(names)} to {max(names)}")
+    return names[int(number)]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PIL import Image
+
+from sightline.data import load_dataset
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CSV = "image,label,x0,y0,x1,y1\na.png,door,0,0,1,1\nsub/b.png,window,0,0,0.5,1\n"
+PLAIN: dict[str, Any] = {
+    "format": "sightline-annotations",
+    "version": 1,
+    "images": [{"image": "a.png", "split": "train"}, {"image": "sub/b.png"}],
+}
+
+
+def _image(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (4, 3), "blue").save(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["annotations.json", "annotations.csv", "regions.json", "regions.csv", "boxes.CSV"]
+)
+@pytest.mark.parametrize("base", [".", "images", "deep/photos"])
+def test_file_and_images_are_found(tmp_path: Path, name: str, base: str) -> None:
+    (tmp_path / name).write_text(json.dumps(PLAIN) if name.endswith("json") else CSV)
+    _image(tmp_path / base / "sub" / "b.png")
+    for path in (tmp_path, tmp_path / name):
+        found = load_dataset("folder", path)
+        assert (found.ids, found.root) == (("a.png", "sub__b.png"), tmp_path)
+        assert found[1].image().shape == (3, 4, 3)
+        assert found[1].path == tmp_path / base / "sub" / "b.png"
+
+
+def test_the_usual_name_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "regions.json").write_text("{}")
+    (tmp_path / "annotations.csv").write_text(CSV)
+    assert len(load_dataset("folder", tmp_path)) == 2
+
+
+def test_several_or_no_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no file of regions"):
+        load_dataset("folder", tmp_path)
+    for name in ("b.json", "a.csv"):
+        (tmp_path / name).write_text(CSV)
+    with pytest.raises(InputError, match=r"several .*: a\.csv, b\.json; choose: annotations="):
+        load_dataset("folder", tmp_path)
+    assert len(load_dataset("folder", tmp_path, annotations="a.csv")) == 2
+
+
+def test_the_folder_of_the_images_can_be_given(tmp_path: Path) -> None:
+    (tmp_path / "annotations.csv").write_text(CSV)
+    for folder in ("small", "images"):
+        _image(tmp_path / folder / "a.png")
+    found = load_dataset("folder", tmp_path, images="small")
+    assert found[0].path == tmp_path / "small" / "a.png"
+
+
+def test_splits_and_labels(tmp_path: Path) -> None:
+    (tmp_path / "annotations.json").write_text(json.dumps(PLAIN))
+    assert load_dataset("folder", tmp_path).splits == {"train": 1, "": 1}
+    assert load_dataset("folder", tmp_path, split="train").ids == ("a.png",)
+    (tmp_path / "annotations.json").unlink()
+    (tmp_path / "annotations.csv").write_text(CSV)
+    assert load_dataset("folder", tmp_path).taxonomy.names == ("door", "window")
+
+
+def test_a_name_that_leaves_the_folder(tmp_path: Path) -> None:
+    _image(tmp_path / "secret.png")
+    (tmp_path / "set").mkdir()
+    file = tmp_path / "set" / "annotations.csv"
+    file.write_text(CSV + "../secret.png,door,0,0,1,1\n")
+    with pytest.raises(InputError, match=r"annotations\.csv: image '\.\./secret\.png': leaves the"):
+        load_dataset("folder", tmp_path / "set")
+    found = load_dataset("folder", tmp_path / "set", skip_bad=True)
+    assert found.ids == ("a.png", "sub__b.png")
+    assert [problem.where for problem in found.skipped] == [f"{file}: image '../secret.png'"]

@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sightline.data.datasets import load_dataset
+from sightline.records import InputError, Taxonomy
+from tests.data.fixtures_files import write_image, write_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+YAML = "path: ../datasets/churches\ntrain: images/train\nval: images/val\nnames: [door, window]\n"
+TEXTS = {
+    "data.yaml": YAML,
+    "labels/train/a.txt": "0 0.5 0.5 0.5 0.25\n\n1 0.25 0.25 0.25 0.25 0.875\n",
+    "labels/train/b.txt": "",
+    "labels/val/d.txt": "1 0.5 0 1 0 1 0.5 0.5 0.5\n1.0 0 0 0.5 0 0.5 1\n",
+    "labels/val/gone.txt": "0 0.5 0.5 1 1\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_texts(tmp_path, TEXTS)
+    for name in ("train/a.jpg", "train/b.png", "train/c.jpg", "val/d.jpg"):
+        write_image(tmp_path / "images" / name, (16, 8))
+    return tmp_path
+
+
+def test_reads_boxes_confidences_and_polygons(folder: Path) -> None:
+    dataset = load_dataset("yolo", folder)
+    first, second = dataset[0].annotation.regions
+    assert (first.label, first.kind, first.box) == ("door", "box", (0.25, 0.375, 0.75, 0.625))
+    assert (first.index, first.source, first.score) == (0, "line 1", None)
+    assert (second.label, second.box) == ("window", (0.125, 0.125, 0.375, 0.375))
+    assert (second.index, second.source, second.score) == (1, "line 3", 0.875)
+    square, triangle = dataset.by_id("val__d.jpg").annotation.regions
+    assert (square.kind, square.box, square.label) == ("polygon", (0.5, 0, 1, 0.5), "window")
+    expected = np.zeros((8, 16), bool)
+    expected[:4, 8:] = True
+    np.testing.assert_array_equal(square.to_mask(8, 16), expected)
+    assert (triangle.kind, triangle.mask) == ("polygon", ((0, 0, 0.5, 0, 0.5, 1),))
+
+
+def test_an_image_without_labels_has_no_objects_and_a_label_file_needs_no_image(
+    folder: Path,
+) -> None:
+    dataset = load_dataset("yolo", folder)
+    counts = {sample.image_id: len(sample.annotation.regions) for sample in dataset}
+    assert counts == {
+        "train__a.jpg": 2,
+        "train__b.png": 0,
+        "train__c.jpg": 0,
+        "val__d.jpg": 2,
+        "val__gone": 1,
+    }
+    assert dataset[3].image().shape == (8, 16, 3)
+    with pytest.raises(InputError, match="'val__gone' has no file"):
+        dataset[4].image()
+
+
+def test_splits_are_those_of_the_yaml_file(folder: Path) -> None:
+    assert load_dataset("yolo", folder).splits == {"train": 3, "val": 2}
+    assert load_dataset("yolo", folder, split="val").ids == ("val__d.jpg", "val__gone")
+
+
+@pytest.mark.parametrize(
+    ("entries", "splits"),
+    [
+        ("train: images\nval: images", {"train": 5}),
+        ("train: [images/val, images/train]", {"train": 5}),
+        ("train: ../images/val\nval: ./images/train/", {"train": 2, "val": 3}),
+        ("path: images\ntrain: val\nval: train", {"train": 2, "val": 3}),
+        ("train: ../../images/val", {"train": 3, "val": 2}),
+        ("train: /tmp\nval: 3\ntest: null", {"train": 3, "val": 2}),
+        ("path: /tmp\ntrain: images/nowhere", {"train": 3, "val": 2}),
+        ("test: .", {"test": 5}),
+    ],
+)
+def test_places_outside_the_folder_are_not_followed(
+    folder: Path, entries: str, splits: dict[str, int]
+) -> None:
+    write_texts(folder, {"data.yaml": f"names: [door, window]\n{entries}\n"})
+    assert load_dataset("yolo", folder).splits == splits
+
+
+def test_an_image_in_two_splits_belongs_to_the_one_that_is_asked_for(folder: Path) -> None:
+    write_texts(folder, {"data.yaml": "names: [a, b]\ntrain: images/train\nval: images/train\n"})
+    assert len(load_dataset("yolo", folder, split="train")) == 3
+    assert len(load_dataset("yolo", folder, split="val")) == 3 + 2
+
+
+def test_splits_may_be_lists_of_images(folder: Path) -> None:
+    listed = f"./images/val/d.jpg\n{folder}/images/train/a.jpg\nimages/val/gone.jpg\n"
+    write_texts(folder, {"data.yaml": "names: [a, b]\ntest: list.txt\n", "list.txt": listed})
+    dataset = load_dataset("yolo", folder, split="test")
+    assert dataset.ids == ("train__a.jpg", "val__d.jpg", "val__gone.jpg")
+    assert len(dataset[2].annotation.regions) == 1
+
+
+@pytest.mark.parametrize("line", ["../x.jpg", "/etc/x.jpg", "images/train"])
+def test_a_bad_line_of_a_list_is_named_or_set_aside_alone(folder: Path, line: str) -> None:
+    texts = {
+        "data.yaml": "names: [a, b]\ntest: list.txt\n",
+        "list.txt": f"images/val/d.jpg\n{line}",
+    }
+    write_texts(folder, texts)
+    with pytest.raises(InputError, match=r"list\.txt line 2: .*(leaves the folder|name an image)"):
+        load_dataset("yolo", folder)
+    assert load_dataset("yolo", folder, skip_bad=True).splits["test"] == 1
+
+
+def test_a_listed_image_must_be_there_or_have_labels(folder: Path) -> None:
+    texts = {"data.yaml": "names: [a, b]\ntest: list.txt\n", "list.txt": "images/none.jpg\n"}
+    write_texts(folder, texts)
+    with pytest.raises(InputError, match=r"none\.jpg: neither the image nor its label file"):
+        load_dataset("yolo", folder)
+    assert len(load_dataset("yolo", folder, skip_bad=True)) == 5
+
+
+def test_labels_may_lie_beside_images_or_split_folders_come_first(tmp_path: Path) -> None:
+    write_texts(
+        tmp_path,
+        {
+            "a.txt": "0 0.5 0.5 1 1\n",
+            "README.txt": "about these data",
+            "classes.txt": "door\nrose window\n\n",
+            "valid/labels/b.txt": "1 0.5 0.5 1 1\n",
+            "images/c.txt": "1 0.5 0.5 1 1\n",
+        },
+    )
+    for name in ("a.jpg", "valid/images/b.jpg", "images/c.jpg"):
+        write_image(tmp_path / name, (4, 4))
+    dataset = load_dataset("yolo", tmp_path)
+    found = {s.image_id: (s.split, [r.label for r in s.annotation.regions]) for s in dataset}
+    assert found == {
+        "a.jpg": ("", ["door"]),
+        "c.jpg": ("", ["rose window"]),
+        "valid__b.jpg": ("valid", ["rose window"]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        ({"data.yaml": "names: {0: door, 1: window}"}, ("door", "window")),
+        ({"dataset.yaml": "names:\n  1: window\n  0: 7\n"}, ("window", "7")),
+        ({"churches.yml": "names: [door, window]"}, ("door", "window")),
+        ({"data.yaml": "nc: 2", "obj.names": "door\r\nwindow\r\n"}, ("door", "window")),
+        ({"labels/classes.txt": "door\nwindow"}, ("door", "window")),
+        ({"data.yaml": "names: [a, b]", "classes.txt": "c\nd"}, ("a", "b")),
+        ({}, ("0", "1")),
+    ],
+)
+def test_names_are_looked_for(folder: Path, texts: dict[str, str], names: tuple[str, ...]) -> None:
+    (folder / "data.yaml").unlink()
+    write_texts(folder, texts)
+    dataset = load_dataset("yolo", folder)
+    assert dataset.taxonomy.names == names
+    assert len(dataset) == 5
+
+
+def test_names_may_be_given(folder: Path) -> None:
+    for names in (["a", "b"], ("a", "b"), {0: "a", 1: "b"}):
+        assert load_dataset("yolo", folder, names=names).taxonomy == Taxonomy.flat(["a", "b"])
+
+
+def test_numbers_as_labels_are_in_order(tmp_path: Path) -> None:
+    write_texts(tmp_path, {"labels/a.txt": "10 0.5 0.5 1 1\n9 1.6 0.5 0.1 0.1\n2 0.5 0.5 1 1\n"})
+    dataset = load_dataset("yolo", tmp_path)
+    assert dataset.taxonomy.names == ("2", "9", "10")
+    assert [region.label for region in dataset[0].annotation.dropped] == ["9"]
+
+
+BOMB = "a: &a [x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{chr(ord(name) - 1)}'] * 9)}]\n" for name in "bcdefghijk"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("names: [door, door]", "names: classes 0 and 1 are both 'door'"),
+        ("names: [no, yes]", "names: name of class 0 must be text .*, is bool"),
+        ("names: [door, '']", "names: name of class 1 must be text"),
+        ("names: {-1: door}", "names: number of a class must be whole and >= 0"),
+        ("names: {a: door}", "names: number of a class must be whole and >= 0"),
+        ("names: door", "names must be a list, or numbers with names"),
+        ("names: []", "names must be a list, or numbers with names"),
+        (BOMB + "names: [*k]", "name of class 0 must be text .*, is list"),
+        (BOMB + "names: {0: door}\ntrain: *k", ""),
+        ("kpt_shape: [17, 3]\nnames: [person]", "key points cannot be told from polygons"),
+        ("[a, b]", "must be names with values, got a list"),
+        ("names: [", "is not valid YAML"),
+        ("names: !!python/object/apply:os.getcwd []", "is not valid YAML"),
+        (b"names: [caf\xe9]", "is not UTF-8 text"),
+    ],
+)
+def test_a_bad_yaml_file_is_named(tmp_path: Path, text: str | bytes, said: str) -> None:
+    write_texts(tmp_path, {"data.yaml": text, "labels/a.txt": "0 0.5 0.5 1 1\n"})
+    if not said:
+        assert load_dataset("yolo", tmp_path).splits == {"": 1}
+        return
+    with pytest.raises(InputError, match=r"data\.yaml: .*" + said):
+        load_dataset("yolo", tmp_path)
+
+
+def test_one_of_several_yaml_files_must_be_named(folder: Path) -> None:
+    (folder / "data.yaml").rename(folder / "one.yaml")
+    write_texts(folder, {"two.yaml": "names: [a, b]"})
+    with pytest.raises(InputError, match=r"call one data\.yaml: one\.yaml, two\.yaml"):
+        load_dataset("yolo", folder)
+    dataset = load_dataset("yolo", folder / "two.yaml")
+    assert dataset.taxonomy.names == ("a", "b")
+    assert dataset.root == folder
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("0 0.5 0.5 0.5", "got a class and 3 numbers"),
+        ("0", "got a class and 0 numbers"),
+        ("0 0.5 0.5 0.5 0.5 0.5 0.5 0.5", "got a class and 7 numbers"),
+        ("2 0.5 0.5 0.5 0.5", "class 2 has no name; named are 0 to 1"),
+        ("-1 0.5 0.5 0.5 0.5", "class must be a whole number >= 0, got -1"),
+        ("0.5 0.5 0.5 0.5 0.5", "class must be a whole number >= 0, got 0.5"),
+        ("door 0.5 0.5 0.5 0.5", "must be a finite number, got 'door'"),
+        ("0 nan 0.5 0.5 0.5", "must be a finite number, got 'nan'"),
+        ("0 0,5 0.5 0.5 0.5", "must be a finite number, got '0,5'"),
+        ("0 0.5 0.5 -0.5 0.5", "width and height must be >= 0, got -0.5 and 0.5"),
+        ("0 0.5 0.5 0.5 0.5 1.5", "confidence must be 0 to 1, got 1.5"),
+        ("0 320 240 50 50", "far outside the image"),
+        ("0 0 0 9 0 9 9", "far outside the image"),
+    ],
+)
+def test_a_bad_line_is_named_or_set_aside_alone(folder: Path, line: str, said: str) -> None:
+    write_texts(folder, {"labels/train/a.txt": f"0 0.5 0.5 1 1\n{line}\n1 0.5 0.5 1 1\n"})
+    with pytest.raises(InputError, match=r"labels/train/a\.txt line 2: .*" + said):
+        load_dataset("yolo", folder)
+    dataset = load_dataset("yolo", folder, skip_bad=True)
+    assert [region.index for region in dataset[0].annotation.regions] == [0, 2]
+    assert (len(dataset), len(dataset.skipped)) == (5, 1)
+
+
+def test_a_file_that_is_no_text_is_named_or_set_aside_alone(folder: Path) -> None:
+    write_texts(folder, {"labels/train/a.txt": b"0 0.5 0.5 1 1 \xff\n"})
+    with pytest.raises(InputError, match=r"labels/train/a\.txt: is not UTF-8 text"):
+        load_dataset("yolo", folder)
+    dataset = load_dataset("yolo", folder, skip_bad=True)
+    assert dataset.ids == ("train__b.png", "train__c.jpg", "val__d.jpg", "val__gone")
+
+
+def test_one_id_has_one_image(folder: Path) -> None:
+    write_image(folder / "train" / "a.jpg", (4, 4))
+    with pytest.raises(InputError, match=r"train/a\.jpg: .* is that of labels/train/a\.txt"):
+        load_dataset("yolo", folder)
+    dataset = load_dataset("yolo", folder, skip_bad=True)
+    assert (len(dataset), len(dataset.skipped)) == (5, 1)
+
+
+@pytest.mark.parametrize("name", ["images/train/c.jpg", "labels/train/a.txt"])
+def test_a_link_must_stay_in_the_folder(folder: Path, tmp_path_factory: Any, name: str) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"
+    os.replace(folder / name, elsewhere)  # noqa: PTH105
+    (folder / name).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="leaves the folder"):
+        load_dataset("yolo", folder)
+    assert len(load_dataset("yolo", folder, skip_bad=True)) == 4
+
+
+def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+    write_texts(tmp_path, {"README.txt": "nothing"})
+    with pytest.raises(InputError, match="holds neither images nor a folder of labels"):
+        load_dataset("yolo", tmp_path)
+
+
+def test_names_with_spaces_are_refused(folder: Path) -> None:
+    write_image(folder / "images" / "a b.jpg", (4, 4))
+    with pytest.raises(InputError, match=r"images/a b\.jpg: image name 'a b\.jpg' must be"):
+        load_dataset("yolo", folder)
+
+
+shares = st.integers(-8, 24).map(lambda number: number / 16)
+sizes = st.integers(0, 8).map(lambda number: number / 8)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(shares, shares, sizes, sizes), max_size=4))
+def test_boxes_are_given_by_their_centre_and_clipped(
+    tmp_path_factory: pytest.TempPathFactory, boxes: list[tuple[float, float, float, float]]
+) -> None:
+    folder = tmp_path_factory.mktemp("yolo")
+    lines = [f"0 {x:.6f} {y:.6f} {width} {height:e}" for x, y, width, height in boxes]
+    write_texts(folder, {"labels/a.txt": "\n".join(lines)})
+    annotation = load_dataset("yolo", folder)[0].annotation
+    numbers = [region.index for region in annotation.regions + annotation.dropped]
+    assert sorted(numbers) == list(range(len(boxes)))
+    for region in annotation.regions:
+        x, y, width, height = boxes[region.index]
+        left, top = max(x - width / 2, 0), max(y - height / 2, 0)
+        assert region.box == (left, top, min(x + width / 2, 1), min(y + height / 2, 1))
+    for region in annotation.dropped:
+        x, y, width, height = boxes[region.index]
+        assert abs(x - 0.5) >= (width + 1) / 2 or abs(y - 0.5) >= (height + 1) / 2
