@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check
 .PHONY: help demo test lint bench docs clean
 
 help:
-	@echo "make demo   install, score the embedded maps, print a table and where the results are"
+	@echo "make demo   install, draw images, score maps of them, print a table and where the results are"
 	@echo "make test   lint + types + layer contract + all tests"
 	@echo "make lint   the first three alone"
 	@echo "make bench  ours beside the peers, with ratios"

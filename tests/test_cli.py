@@ -20,8 +20,8 @@ import sightline
 from sightline.cli import app
 from sightline.data import read_annotations
 from sightline.data.datasets import load_dataset
+from sightline.data.demo import METHODS
 from sightline.data.report import inspect_dataset
-from sightline.data.toy import METHODS
 from sightline.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]

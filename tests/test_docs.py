@@ -14,6 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 import sightline
+from benchmarks import data as data_bench
 from benchmarks import maps as bench
 from sightline import data, geometry, metrics, records
 from sightline.cli import app
@@ -110,6 +111,12 @@ def test_every_tool_and_target_of_the_benchmarks_is_documented() -> None:
     rows = re.search(r"## Targets\n\n.*\n.*\n((?:\|.*\n)+)", page)
     assert rows is not None
     assert rows[1].splitlines() == [f"| {' | '.join(row[:3])} |" for row in targets]
+
+
+def test_every_figure_of_the_data_benchmark_is_documented() -> None:
+    _, *rows = data_bench.rows(dict.fromkeys(data_bench.TASKS, 1.0))
+    for text, unit, wanted, *_ in rows:
+        assert f"\n| {text} | {unit} | {wanted} |" in PAGES["benchmarks.md"]
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -276,15 +276,15 @@ def facades(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for maps, annotations and scores.")] = Path(
-        "demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for images, annotations, maps and scores.")
+    ] = Path("demo"),
 ) -> None:
-    """Make a small set of maps, score them, and show what the numbers mean."""
-    from sightline.data.toy import METHODS, score_toy
+    """Draw church fronts, make maps of them, score those, and show what the numbers mean."""
+    from sightline.data.demo import METHODS, score_demo
 
     with _progress("Scoring") as progress:
-        scores = score_toy(out, progress=progress)
+        scores = score_demo(out, progress=progress)
     command = shlex.join(
         [
             *(_own_name(), "score", str(out / "maps" / METHODS[0])),
@@ -293,7 +293,8 @@ def demo(
     )
     _print(
         _demo_table(scores),
-        f"Annotations: {out / 'annotations.json'}",
+        f"Images with their annotated parts: {out / 'sheet.png'}",
+        f"Images and annotations: {out / 'images'}, {out / 'annotations.json'}",
         f"Maps: {out / 'maps'}",
         f"Scores by image and region: {out / 'scores'}",
         f"Next, the same from the shell, as with your own maps and annotations:\n  {command}",

@@ -7,7 +7,6 @@ import pytest
 
 import sightline
 from sightline.data import by_image, score_by_image
-from sightline.data.toy import METHODS, toy_annotations, toy_maps
 from sightline.records import Annotation, InputError, Region
 
 if TYPE_CHECKING:
@@ -145,35 +144,3 @@ def test_bad_map_names_its_image() -> None:
 def test_no_match_at_all_shows_both_kinds_of_names() -> None:
     with pytest.raises(InputError, match=r"named 'x', images 'a\.jpg', 'b\.jpg', 'none\.jpg', …"):
         score_by_image({"x": MAPS["a"]}, ANNOTATIONS)
-
-
-def test_toy_methods_rank_as_they_should() -> None:
-    annotations = toy_annotations()
-    means = {}
-    for method in METHODS:
-        summary = score_by_image(toy_maps(annotations, method), annotations).summary()
-        means[method] = {row.metric: row for row in summary}
-    constant = means["constant"]
-    for metric in ("coverage", "average_precision", "auc_roc", "iou@90", "pointing"):
-        good, half, centre, random, flat = (means[method][metric].mean for method in METHODS)
-        assert good is not None
-        assert half is not None
-        assert centre is not None
-        assert random is not None
-        assert good >= half > max(centre, random)
-        assert flat == pytest.approx(constant[metric].chance, abs=1e-12)
-
-
-def test_toy_is_seeded() -> None:
-    first, again, other = toy_annotations(seed=3), toy_annotations(seed=3), toy_annotations(seed=4)
-    assert [r.box for a in first.values() for r in a.regions] == [
-        r.box for a in again.values() for r in a.regions
-    ]
-    assert [r.box for a in first.values() for r in a.regions] != [
-        r.box for a in other.values() for r in a.regions
-    ]
-    counts = {len(annotation.regions) for annotation in first.values()}
-    assert len(first) == 24
-    assert counts == {1, 2, 3, 4}
-    one, two = (toy_maps(first, "uniform-random")["toy-00.png"] for _ in range(2))
-    np.testing.assert_array_equal(one, two)
