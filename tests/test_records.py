@@ -211,8 +211,14 @@ def test_image_ids_are_checked(image_id: str) -> None:
 def test_image_ids_of_file_names() -> None:
     assert to_image_id("001.Owl/Owl_1.jpg") == "001.Owl__Owl_1.jpg"
     assert to_image_id("x" * 200) == "x" * 200
-    with pytest.raises(InputError, match=r"'a b\.jpg'"):
-        to_image_id("a b.jpg")
+    assert to_image_id("Kirche (Köln)\n2.jpg") == "Kirche_-28K-f6ln-29-a2.jpg"
+    for name, message in (
+        ("x" * 201, "gives 201"),
+        ("", "gives 0"),
+        ("https://example.org/a.jpg", "is a URL"),
+    ):
+        with pytest.raises(InputError, match=message):
+            to_image_id(name)
 
 
 def test_bounding_box() -> None:

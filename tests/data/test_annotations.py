@@ -76,7 +76,7 @@ PLAIN: dict[str, Any] = {
 }
 
 
-BY_SLASH = "(image ids are made by '/' -> '__')"
+BY_SLASH = "(in ids '/' is '__', ' ' is '_')"
 
 
 def _write(folder: Path, content: Any, name: str = "annotations.json") -> Path:
@@ -171,8 +171,8 @@ def test_coco_mask_without_pixels_is_dropped(tmp_path: Path) -> None:
             "image 7: image 'val__a.jpg' app",
         ),
         (
-            lambda c: c["images"][1].update(file_name="b c.jpg"),
-            "image 7: image name 'b c.jpg' must",
+            lambda c: c["images"][1].update(file_name="http://b/c.jpg"),
+            "image 7: image name 'http://b/c.jpg' is a URL",
         ),
         (lambda c: c["images"][1].pop("file_name"), "image 7: name of the image must be text"),
         (lambda c: c["images"][1].update(id=None), r"images\[1\]: id must be"),
@@ -597,7 +597,7 @@ HEADER = "image,label,x0,y0,x1,y1,width,height,units\n"
         (HEADER + "a.jpg,door,0,0,1,1,9,tall,\n", "line 2: height must be .* got 'tall'"),
         (HEADER + "a.jpg,,0,0,1,1,9,9,\na.jpg,,0,0,1,1,8,9,\n", "line 3: width, height .* before"),
         (HEADER + "a/b.jpg,,0,0,1,1,,,\na__b.jpg,,0,0,1,1,,,\n", "line 3: image name .* before"),
-        (HEADER + ",door,0,0,1,1,,,\n", "line 2: image name '' must be"),
+        (HEADER + ",door,0,0,1,1,,,\n", "line 2: image name '' must give an id of 1 to 200"),
         (HEADER + "a.jpg,door,1,0,0,1,,,\n", "line 2: box must have x0 <= x1"),
         (HEADER + 'a.jpg,"door,0,0,1,1,,,\n', "is not CSV"),
     ],
@@ -613,7 +613,7 @@ def test_csv_sets_aside_the_bad_lines_alone(tmp_path: Path) -> None:
         "a.jpg,door,0,0,1,1,9,9,\n"
         "a.jpg,door,0,0,1,nan,9,9,\n"
         "a.jpg,door,0,0\n"
-        "b c.jpg,door,0,0,1,1,9,9,\n"
+        "http://b/c.jpg,door,0,0,1,1,9,9,\n"
         "a.jpg,door,0,0,1,1,8,9,\n"
         "a.jpg,rose,0,0,1,1,9,9,\n"
     )

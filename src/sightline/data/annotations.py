@@ -46,7 +46,7 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
     Returns
     -------
     dict of str to Annotation
-        By image id (the file name of the image, "/" replaced by "__"), in the file's order.
+        By image id (see `to_image_id`), in the file's order.
 
     Raises
     ------

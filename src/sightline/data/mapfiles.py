@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from sightline.records import InputError
+from sightline.records import InputError, to_image_id
 
 if TYPE_CHECKING:
     from typing import Self
@@ -86,7 +86,7 @@ def open_maps(path: str | os.PathLike[str]) -> MapFiles:
             with _naming(str(path)):
                 entries = files.enter_context(_archive(path))
             named = [
-                (key.replace("/", "__"), partial(_read_entry, f"{path} [{key}]", read))
+                (to_image_id(key), partial(_read_entry, f"{path} [{key}]", read))
                 for key, read in entries.items()
             ]
         else:
@@ -159,7 +159,7 @@ def _unique(named: Iterable[tuple[str, _Read]], path: Path) -> dict[str, _Read]:
     readers: dict[str, _Read] = {}
     for name, read in named:
         if name in readers:
-            raise InputError(f"{path}: two maps are named {name!r} ('/' is read as '__')")
+            raise InputError(f"{path}: two maps are named {name!r} ('/' is '__', ' ' is '_')")
         readers[name] = read
     if not readers:
         raise InputError(f"{path}: holds no maps ({', '.join(_ENDINGS)})")
@@ -167,7 +167,7 @@ def _unique(named: Iterable[tuple[str, _Read]], path: Path) -> dict[str, _Read]:
 
 
 def _map_name(file: Path, folder: Path) -> str:
-    return file.relative_to(folder).with_suffix("").as_posix().replace("/", "__")
+    return to_image_id(file.relative_to(folder).with_suffix("").as_posix())
 
 
 def _read_file(file: Path) -> NDArray[Any]:

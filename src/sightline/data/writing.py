@@ -14,7 +14,7 @@ from sightline.data.formats.coco import EXTRA, FLAG_KEYS
 from sightline.data.formats.plain import FORMAT, with_labels
 from sightline.data.formats.shapes import encode_rle
 from sightline.data.outputs import check_output, replacing
-from sightline.records import InputError, Taxonomy
+from sightline.records import InputError, Taxonomy, to_image_id
 
 if TYPE_CHECKING:
     import os
@@ -82,7 +82,9 @@ def _name(sample: Sample) -> str:
     parts = sample.path.parts if sample.path is not None else ()
     for start in range(1, len(parts) + 1):
         name = "/".join(parts[-start:])
-        if name.replace("/", "__") == sample.image_id:
+        if len(name) > len(sample.image_id):
+            break
+        if to_image_id(name) == sample.image_id:
             return name
     return sample.image_id
 

@@ -20,26 +20,35 @@ if TYPE_CHECKING:
 __all__ = ["Annotation", "BoundingBox", "ImageAnnotation", "Region", "to_image_id"]
 
 _IMAGE_ID = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_STRANGE = re.compile(r"[^A-Za-z0-9._-]")
 KINDS = ("box", "mask", "polygon", "point")
 
 
 def to_image_id(name: str) -> str:
-    """Return the image id of a file name: "/" becomes "__", and the rest must fit.
+    """Return the image id of a file name.
+
+    "/" becomes "__", a space "_", and any other character that an id cannot hold "-" with its
+    number in hexadecimal. Two names may get one id; data sets refuse that.
 
     Raises
     ------
     InputError
-        If a character is not a letter, a digit or one of ``._-``, or there are none or over 200.
+        If the name is empty, a URL, or the id would have more than 200 characters.
 
     Examples
     --------
-    >>> to_image_id("churches/front.jpg")
-    'churches__front.jpg'
+    >>> to_image_id("churches/west front.jpg")
+    'churches__west_front.jpg'
+    >>> to_image_id("Köln (2).jpg")
+    'K-f6ln_-282-29.jpg'
     """
-    image_id = name.replace("/", "__")
+    if "://" in name:
+        raise InputError(f"image name {name!r} is a URL; images are files, and nothing is fetched")
+    plain = name.replace("/", "__").replace(" ", "_")
+    image_id = _STRANGE.sub(lambda found: f"-{ord(found[0]):x}", plain)
     if not _IMAGE_ID.fullmatch(image_id):
         raise InputError(
-            f"image name {name!r} must be 1 to 200 letters, digits, '.', '_', '-' or '/'"
+            f"image name {name!r} must give an id of 1 to 200 characters, gives {len(image_id)}"
         )
     return image_id
 

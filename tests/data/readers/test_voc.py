@@ -309,7 +309,7 @@ EXTERNAL = '<!DOCTYPE a SYSTEM "http://127.0.0.1/a.dtd"><annotation/>'
         (xml("000004.jpg", (-8, 8)), "width and height of size must be whole numbers >= 0"),
         (xml("000004.jpg", None), "size is missing, and cannot be taken from the image: .*no such"),
         (xml("../../../x.jpg", (8, 8)), "leaves the folder"),
-        (xml("a b.jpg", (8, 8)), "image name 'a b.jpg' must be"),
+        (xml("http://a/b.jpg", (8, 8)), "image name 'http://a/b.jpg' is a URL"),
         (xml("000001.jpg", (8, 8)), r"'000001\.jpg' of 000004\.xml is that of 000001\.xml"),
     ],
 )

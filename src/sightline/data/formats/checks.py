@@ -165,6 +165,6 @@ def new_image_id(name: Any, taken: Mapping[str, Any]) -> str:
     if image_id in taken:
         first = taken[image_id] if isinstance(taken[image_id], str) else image_id
         raise InputError(
-            f"image {name!r} appears twice, first as {first!r} (image ids are made by '/' -> '__')"
+            f"image {name!r} appears twice, first as {first!r} (in ids '/' is '__', ' ' is '_')"
         )
     return image_id

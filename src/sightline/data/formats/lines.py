@@ -116,7 +116,7 @@ def claim(name: str, record: str, taken: dict[str, str]) -> str:
     if image_id in taken:
         raise InputError(
             f"image id {image_id!r} of {record} is that of {taken[image_id]} "
-            "(image ids are made by '/' -> '__')"
+            "(in ids '/' is '__' and ' ' is '_')"
         )
     taken[image_id] = record
     return image_id
