@@ -73,6 +73,9 @@ WITHOUT
 EXCHANGED
 ```
 
+`facade_of(sample)` gives the facade of a sample, and `sightline facades` writes `facades.json` with
+the votes and the deciding parts of every image.
+
 Outside the silhouettes of what was taken or exchanged (and of what it carries, as a gable its
 cross) no bit of the picture changes. If all votes are even after a change, the style is "mixed".
 

@@ -297,8 +297,10 @@ def test_inspect_shows_what_a_data_set_holds(churches: Path) -> None:
     assert _line(out, "images with a label twice") == ["1", "(33%)"]
     assert _line(out, "regions per image") == ["0", "0.5", "1", "2", "1.333", "3"]
     assert _line(out, "area of a region, %") == ["25"] * 6
-    assert _line(out, "part 0") == ["2", "2", "2", "66.7%"]
-    assert _line(out, "[door]") == ["2", "2", "1", "33.3%"]
+    table, _, pairs = out.partition("Labels that occur together")
+    assert _line(table, "part 0") == ["2", "2", "2", "66.7%"]
+    assert _line(table, "[door]") == ["2", "2", "1", "33.3%"]
+    assert [line.split() for line in pairs.splitlines()[4:5]] == [["part", "0", "[door]", "1"]]
     assert _line(out, "opening") == ["0", "2", "1", "33.3%"]
     assert _line(out, "Gothic  ") == ["[door]", "1", "1"]
     assert "Images without regions (1): Q3.jpg" in out
@@ -379,6 +381,38 @@ def test_inspect_refuses(arguments: tuple[str, ...], message: str) -> None:
     assert result.stderr.startswith("error: ")
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_inspect_takes_options_of_the_data_set(tmp_path: Path) -> None:
+    options = ("--count", 3, "--option", "size=64", "--option", "confounded=true", "--json")
+    report = json.loads(run("inspect", "facades", *options).stdout)
+    assert report["sizes"]["width"]["most"] == 64
+    assert (
+        "no option 'sise'; did you mean 'size'"
+        in run("inspect", "facades", "--option", "sise=64", code=2).stderr
+    )
+    assert "must be name=value" in run("inspect", "facades", "--option", "x", code=2).stderr
+
+
+def test_inspect_shows_pairs_and_repeats() -> None:
+    out = run("inspect", "facades", "--count", 3).stdout
+    assert "Labels that occur together" in out
+    assert "Images with two or more regions of one label (3): facade-00000.png (" in out
+
+
+def test_names_that_no_terminal_shows(tmp_path: Path) -> None:
+    labels = ["\x1b[31mred", "w\ud800", "[bold]"]
+    regions = [{"label": label, "box": [0, 0, 1, 1]} for label in labels]
+    content = {
+        "format": "sightline-annotations",
+        "version": 1,
+        "images": [{"image": "a.jpg", "regions": regions}],
+    }
+    (tmp_path / "annotations.json").write_text(json.dumps(content))
+    out = run("inspect", "folder", tmp_path).stdout
+    assert "\x1b" not in out
+    for shown in (r"\x1b[31mred", r"w\ud800", "[bold]"):
+        assert shown in out
 
 
 def test_inspect_facades_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

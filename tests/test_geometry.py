@@ -895,3 +895,24 @@ def test_bad_descriptions_are_refused(name: str, value: Any, message: str) -> No
         Geometry.from_dict({key: value for key, value in good.items() if key != name})
     with pytest.raises(InputError, match="geometry must have"):
         Geometry.from_dict({**good, "shear": 1})
+
+
+def test_visible_shares_of_small_and_outlying_shapes_are_exact() -> None:
+    wide = Geometry.of(4000, 3000).crop(2001, 0, 1999, 3000)
+    box = (1999 / 4000, 0.1, 2003 / 4000, 0.1 + 4 / 3000)
+    x0, y0, x1, y1 = box
+    square = Region("s", "polygon", box, ((x0, y0, x1, y0, x1, y1, x0, y1),))
+    assert wide.visible(square) == pytest.approx(0.5)
+    assert wide.visible(Region("b", box=box)) == pytest.approx(0.5)
+    assert wide.visible(Region("p", "point", box, radius=2)) == pytest.approx(0.5)
+    annotation = Annotation("a", 4000, 3000, (Region("b", box=box),))
+    assert wide.visible_share(annotation) == pytest.approx(0.5)
+    padded = Geometry.of(100, 100).pad(10, 10, 10, 10)
+    corner = ((-0.5, -0.5, 0.4, -0.5, -0.5, 0.4),)
+    outside = Region("t", "polygon", (-0.5, -0.5, 0.4, 0.4), corner)
+    beside = Region("d", "point", (-0.2, -0.2, 0.01, 0.01), radius=10.5)
+    for region in (outside, beside):
+        assert math.isnan(padded.visible(region))
+        assert padded.carry_region(region) is None
+    line = Region("l", "polygon", (0.25, 0.5, 0.75, 0.5), ((0.25, 0.5, 0.75, 0.5, 0.5, 0.5),))
+    assert Geometry.of(100, 100).crop(0, 0, 50, 100).visible(line) == pytest.approx(0.5)

@@ -43,8 +43,10 @@ _NEAR = 1e-9
 # COCO's rasteriser walks along edges and takes memory for every step: a vertex this many image
 # sizes away is an error in the file.
 _FAR = 10.0
-# A few characters of run lengths can declare any size; this one still fits into memory.
-_LARGEST = 2**28
+# A few characters of run lengths can declare any size; no image that is read is larger than this.
+_LARGEST = 80_000_000
+# Masks are resized in blocks of this many pixels: 16 MB of sums.
+_BLOCK = 2**22
 
 
 def box_pixels(box: Sequence[float], height: int, width: int) -> tuple[int, int, int, int] | None:
@@ -228,12 +230,17 @@ def resize_mask(mask: Mask, height: int, width: int) -> Mask:
     The areas are exact. A mask that has any pixel keeps one: where no pixel reaches half, those
     with the largest covered share are in.
     """
+    mask = np.asarray(mask, np.bool_)
     if mask.shape == (height, width):
-        return mask.astype(np.bool_)
+        return mask.copy()
     rows, columns = mask.shape
     if height % rows == 0 and width % columns == 0:
-        return mask.astype(np.bool_).repeat(height // rows, 0).repeat(width // columns, 1)
-    covered = _pool(_pool(mask.astype(np.int64), height).T, width).T
+        return mask.repeat(height // rows, 0).repeat(width // columns, 1)
+    # First along the side that shrinks more, so that what lies between is not larger than both.
+    if rows * width >= columns * height:
+        covered = _pool(_pool(mask, height).T, width).T
+    else:
+        covered = _pool(_pool(mask.T, width).T, height)
     resized: Mask = 2 * covered >= rows * columns
     if resized.any() or not mask.any():
         return resized
@@ -343,13 +350,20 @@ def _centre_mask(box: Sequence[float], height: int, width: int) -> Mask:
     return box_mask((x, y, x, y), height, width)
 
 
-def _pool(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _pool(rows: NDArray[Any], count: int) -> NDArray[np.int64]:
     """Sum rows into `count` equal bands; a row on a border is split. In units of 1 / count rows."""
+    step = max(_BLOCK // len(rows), 1)
+    blocks = [rows[:, start : start + step] for start in range(0, rows.shape[1], step)]
+    return np.concatenate([_pool_block(block, count) for block in blocks], axis=1)
+
+
+def _pool_block(rows: NDArray[Any], count: int) -> NDArray[np.int64]:
     whole, part = np.divmod(np.arange(count + 1) * len(rows), count)
-    nothing = np.zeros_like(rows[:1])
-    above = np.concatenate([nothing, rows.cumsum(axis=0)])
-    cut = np.concatenate([rows, nothing])[whole]
-    bands: NDArray[np.int64] = np.diff(count * above[whole] + part[:, None] * cut, axis=0)
+    small = rows.dtype == np.bool_ and len(rows) < 2**31
+    sums = rows.cumsum(axis=0, dtype=np.int32 if small else np.int64)
+    above = np.where(whole[:, None] > 0, sums[whole - 1], 0).astype(np.int64)
+    cut = rows[np.minimum(whole, len(rows) - 1)]  # after the last row the part is 0
+    bands: NDArray[np.int64] = np.diff(count * above + part[:, None] * cut, axis=0)
     return bands
 
 

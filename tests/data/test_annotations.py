@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from sightline import _raster
 from sightline._raster import box_mask, box_pixels, decode_rle, mask_box, polygon_mask
 from sightline.data import read_annotations
 from sightline.data.annotations import read_annotation_file
@@ -22,6 +23,7 @@ from sightline.data.formats.shapes import (
     polygon_shapes,
     rle_shape,
 )
+from sightline.data.images import MAX_PIXELS
 from sightline.data.problems import Problems
 from sightline.records import Annotation, InputError, Taxonomy
 
@@ -165,7 +167,10 @@ def test_coco_mask_without_pixels_is_dropped(tmp_path: Path) -> None:
         (lambda c: c["annotations"][2].pop("category_id"), "category_id must be"),
         (lambda c: c["annotations"][3].update(image_id=9), r"\[3\] \(id 3\): image_id 9 is not"),
         (lambda c: c["annotations"][3].update(image_id=[9]), "image_id must be"),
-        (lambda c: c["images"][1].update(id=0), r"images\[1\]: id 0 appears twice"),
+        (
+            lambda c: c["images"][1].update(id=0),
+            r"images\[0\]: image 0: 2 images have this id, \['val/a.jpg', 'b.jpg'\]: their regions",
+        ),
         (
             lambda c: c["images"][1].update(file_name="val__a.jpg"),
             "image 7: image 'val__a.jpg' app",
@@ -309,7 +314,7 @@ def test_coco_sets_aside_the_bad_records_alone(tmp_path: Path) -> None:
     found, told = _skip(tmp_path, content)
     assert told == [
         "categories[2]: name of category 91 must be text, got None",
-        "images[2]: image 8: width must be a whole number of pixels >= 1, got 0",
+        "images[2]: image 8: width must be a whole number of pixels from 1 to 1000000, got 0",
         "images[3]: image 9: image 'b.jpg' appears twice, first as 'b.jpg' " + BY_SLASH,
         "images[4]: must be an object, got 'd.jpg'",
         "annotations[0] (id 0): bbox must be 4 finite numbers, got [0, 0, nan, 1]",
@@ -325,6 +330,137 @@ def test_coco_sets_aside_the_bad_records_alone(tmp_path: Path) -> None:
     ]
     assert [region.index for region in first.dropped] == [1]
     assert [(r.index, r.source) for r in second.regions] == [(0, ""), (3, "22")]
+
+
+def test_coco_images_of_one_id_are_all_set_aside(tmp_path: Path) -> None:
+    def double(content: dict[str, Any]) -> None:
+        content["images"] += [
+            {"id": 0, "file_name": "c.jpg", "width": 9, "height": 9},
+            {"id": True, "file_name": "d.jpg", "width": 9, "height": 9},
+        ]
+
+    found, told = _skip(tmp_path, _changed(COCO, double))
+    both = "image 0: 2 images have this id, ['val/a.jpg', 'c.jpg']: their regions cannot be told"
+    assert told == [
+        f"images[0]: {both} apart",
+        f"images[2]: {both} apart",
+        "images[3]: id must be a whole number or text, got True",
+    ]
+    assert found.names == {"b.jpg": "b.jpg"}
+    assert [len(annotation.regions) for annotation in found.annotations.values()] == [1]
+
+
+def test_coco_as_other_programs_write_it(tmp_path: Path) -> None:
+    triangle = [0, 0, 5, 0, 5, 5]
+
+    def write(content: dict[str, Any]) -> None:
+        content["images"][0].update(width=20.0, height=10.0, labels=None, split=None)
+        content["categories"] = [
+            {"id": 0, "name": "door", "supercategory": "none"},
+            {"id": 90, "name": "window", "supercategory": ""},
+            {"id": 1, "name": "rose", "supercategory": None},
+        ]
+        for record, change in zip(
+            content["annotations"],
+            [
+                {"segmentation": [[]]},
+                {"segmentation": None, "score": None, "id": None},
+                {"bbox": None, "segmentation": [triangle]},
+                {"bbox": [], "segmentation": [[], triangle]},
+            ],
+            strict=False,
+        ):
+            record.update(change)
+
+    found = read_annotation_file(_write(tmp_path, _changed(COCO, write)))
+    first = found.annotations["val__a.jpg"]
+    assert (first.width, first.height, first.labels) == (20, 10, ())
+    assert [region.kind for region in first.regions] == ["box", "polygon", "polygon", "mask"]
+    assert first.regions[1].mask == first.regions[2].mask == ((0, 0, 0.25, 0, 0.25, 0.5),)
+    assert found.taxonomy == Taxonomy.flat(["door", "window", "rose"])
+
+
+def test_coco_asks_for_sizes_that_are_missing(tmp_path: Path) -> None:
+    def leave_out(content: dict[str, Any]) -> None:
+        del content["images"][1]["width"], content["images"][1]["height"]
+
+    path = _write(tmp_path, _changed(COCO, leave_out))
+    asked: list[str] = []
+
+    def size_of(name: str) -> tuple[int, int] | None:
+        asked.append(name)
+        return 200, 100
+
+    found = read_annotation_file(path, size_of=size_of).annotations["b.jpg"]
+    assert asked == ["b.jpg"]
+    assert (found.width, found.height, found.regions[0].box) == (200, 100, (0, 0, 0.005, 0.01))
+    with pytest.raises(InputError, match="image 7: width and height are missing"):
+        read_annotation_file(path, size_of=lambda _: None)
+
+
+HUGE = [2**31, 2**70, 10**400, 1e300, float("inf"), float("nan"), 10**6 + 1]
+
+
+@pytest.mark.parametrize("width", HUGE)
+def test_sizes_beyond_every_image(tmp_path: Path, width: float) -> None:
+    message = "width must be a whole number of pixels from 1 to 1000000, got"
+    coco = _changed(COCO, lambda c: c["images"][0].update(width=width))
+    coco["annotations"] = [
+        {"id": 0, "image_id": 0, "category_id": 0, "segmentation": [[0, 0, 5, 0, 5, 5]]}
+    ]
+    plain = _changed(PLAIN, lambda c: c["images"][0].update(width=width))
+    for content in (coco, plain):
+        with pytest.raises(InputError, match=message):
+            _read(tmp_path, content)
+
+
+# --- image ids -----------------------------------------------------------------------------------
+
+
+def _named(*images: tuple[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a plain file and a COCO file of images with ids of their own."""
+    plain = {
+        "format": "sightline-annotations",
+        "version": 1,
+        "images": [{"image": name, "id": key} for name, key in images],
+    }
+    records = [
+        {"id": n, "file_name": name, "width": 4, "height": 3, "sightline": {"id": key}}
+        for n, (name, key) in enumerate(images)
+    ]
+    return plain, {"images": records, "annotations": [], "categories": []}
+
+
+def test_images_may_have_ids_of_their_own(tmp_path: Path) -> None:
+    for content in _named(("train/images/a.jpg", "train__a.jpg"), ("b.jpg", None)):
+        found = read_annotation_file(_write(tmp_path, content))
+        assert found.names == {"train__a.jpg": "train/images/a.jpg", "b.jpg": "b.jpg"}
+        assert list(found.annotations) == ["train__a.jpg", "b.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("a b", "image_id must match .*, got 'a b'"),
+        ("", "image_id must match"),
+        ("../a", "image_id must match"),
+        ("x" * 201, "image_id must match"),
+        (7, "id of the image must be text, got 7"),
+        ("c.jpg", "image 'c.jpg' appears twice, first as 'b.jpg'"),
+    ],
+)
+def test_ids_that_do_not_fit(tmp_path: Path, key: Any, message: str) -> None:
+    for content in _named(("b.jpg", key), ("c.jpg", None)):
+        with pytest.raises(InputError, match=message):
+            _read(tmp_path, content)
+
+
+def test_names_from_windows(tmp_path: Path) -> None:
+    plain, coco = _named(("sub\\a.jpg", None))
+    csv = "image,label,x0,y0,x1,y1\nsub\\a.jpg,door,0,0,1,1\n"
+    for content, name in ((plain, "a.json"), (coco, "a.json"), (csv, "a.csv")):
+        found = read_annotation_file(_write(tmp_path, content, name))
+        assert found.names == {"sub__a.jpg": "sub\\a.jpg"}
 
 
 # --- plain JSON ----------------------------------------------------------------------------------
@@ -405,7 +541,7 @@ def _set_region(index: int, region: Any) -> Callable[[dict[str, Any]], object]:
         (lambda c: c["images"][0].update(width=True), "image 'a.jpg': width must be"),
         (lambda c: c["images"][0].update(labels="Gothic"), "labels must be a list"),
         (lambda c: c["images"][0].update(labels=[1]), "label must be text, got 1"),
-        (lambda c: c["images"][0].update(regions=None), "'regions' must be a list"),
+        (lambda c: c["images"][0].update(regions=3), "'regions' must be a list"),
         (
             lambda c: [c["images"][0].pop(k) for k in ("width", "height")],
             "region 0: units 'pixels' need the image's width and height",
@@ -422,7 +558,7 @@ def _set_region(index: int, region: Any) -> Callable[[dict[str, Any]], object]:
         (_set_region(1, {"polygon": [0, 0, 1, 1, 0, 1]}), "point of a polygon must be 2 finite"),
         (_set_region(1, {"polygon": [[0, 0], [1, 1]]}), "three points or more"),
         (_set_region(1, {"polygon": [[0, 0], [1, 1], [1e9, 0]]}), "image sizes outside"),
-        (_set_region(1, {"point": [0, 0]}), "radius must be 1 finite numbers"),
+        (_set_region(1, {"point": [0, 0]}), "radius must be a finite number, got None"),
         (_set_region(1, {"point": [0, 0], "radius": -1}), "radius must be >= 0"),
         (_set_region(1, {"rle": [1, 2]}), "RLE must be an object"),
         (_set_region(1, {"polygons": []}), "polygons must be a list of polygons"),
@@ -436,7 +572,10 @@ def _set_region(index: int, region: Any) -> Callable[[dict[str, Any]], object]:
             "region 1: unknown flag 'Crowd'; did you mean 'crowd'",
         ),
         (_set_region(1, {"box": [0, 0, 1, 1], "flags": ["crowd", "crowd"]}), "name one twice"),
-        (_set_region(1, {"box": [0, 0, 1, 1], "score": float("nan")}), "score must be 1 finite"),
+        (
+            _set_region(1, {"box": [0, 0, 1, 1], "score": float("nan")}),
+            "score must be a finite number",
+        ),
         (_set_region(1, {"box": [0, 0, 1, 1], "source": 3}), "source must be text, got 3"),
         (_set_region(1, {"box": [0, 0, 1, 1], "index": 0}), "index must be a whole number >= 1"),
         (_set_region(1, {"box": [0, 0, 1, 1], "index": "2"}), "index must be a whole number >= 1"),
@@ -487,9 +626,7 @@ def test_plain_extras(tmp_path: Path) -> None:
     assert last.index == 9
     assert [region.label for region in first.dropped] == ["wall", "gone"]
     assert found.splits == {"a.jpg": "test"}
-    assert found.taxonomy == Taxonomy(
-        {"opening": [], "window": ["opening"], "beak": [], "wall": [], "gone": []}
-    )
+    assert found.taxonomy == Taxonomy({"opening": [], "window": ["opening"]})
 
 
 def test_plain_coordinates_may_be_taken_as_they_are(tmp_path: Path) -> None:
@@ -503,6 +640,30 @@ def test_plain_coordinates_may_be_taken_as_they_are(tmp_path: Path) -> None:
     assert len(_read(tmp_path, {**content, "exact": True})["a.jpg"].dropped) == 1
     with pytest.raises(InputError, match="exact coordinates are normalised"):
         _read(tmp_path, {**content, "exact": True, "units": "pixels"})
+
+
+def test_plain_null_is_as_if_left_out(tmp_path: Path) -> None:
+    def empty(content: dict[str, Any]) -> None:
+        content["labels"] = None
+        content["images"][0].update(split=None, labels=None, id=None)
+        content["images"][1].update(regions=None, width=None, height=None)
+        content["images"][0]["regions"][0] |= dict.fromkeys(
+            ("label", "score", "flags", "source", "index", "dropped", "polygon")
+        )
+
+    found = read_annotation_file(_write(tmp_path, _changed(PLAIN, empty)))
+    first = found.annotations["a.jpg"]
+    assert (first.labels, found.splits) == ((), {})
+    box = first.regions[0]
+    assert (box.label, box.score, box.flags, box.source, box.index) == ("", None, (), "", 0)
+    assert found.annotations["empty.jpg"].regions == ()
+
+
+def test_plain_labels_that_are_declared_are_all(tmp_path: Path) -> None:
+    seen = ("window", "gable", "beak", "wall", "gone")
+    assert read_annotation_file(_write(tmp_path, PLAIN)).taxonomy == Taxonomy.flat(seen)
+    content = _changed(PLAIN, lambda c: c.update(labels={"window": []}))
+    assert read_annotation_file(_write(tmp_path, content)).taxonomy == Taxonomy.flat(["window"])
 
 
 def test_plain_sets_aside_the_bad_records_alone(tmp_path: Path) -> None:
@@ -568,21 +729,48 @@ def test_csv_in_pixels_and_any_order_of_columns(tmp_path: Path) -> None:
         tmp_path,
         "\ufeffx0, y0, x1, y1, label, image, units, height, width, note\r\n"
         "10,10,30,40,door,a.jpg,pixels,100,200.0,ignored\r\n"
-        "0.5,0.5,1,1,door,a.jpg,,100,200,\r\n",
+        "100,50,200,100,door,a.jpg,,,,\r\n",
         "BOXES.CSV",
     )
     assert [r.box for r in found["a.jpg"].regions] == [(0.05, 0.1, 0.15, 0.4), (0.5, 0.5, 1, 1)]
     assert (found["a.jpg"].width, found["a.jpg"].height) == (200, 100)
 
 
+def test_csv_optional_columns(tmp_path: Path) -> None:
+    text = (
+        "image,label,x0,y0,x1,y1,split,score,flags,labels,\n"
+        "a.jpg,door,0,0,1,1,,.5,difficult crowd,,\n"
+        ",,,,,,, ,,,\n"
+        "a.jpg,rose,0,0,1,1,train,,,Gothic; built in brick;,\n"
+        "b.jpg,rose,0,0,1,1,,,,,\n"
+    )
+    found = read_annotation_file(_write(tmp_path, text, "boxes.csv"))
+    first = found.annotations["a.jpg"]
+    assert [region.score for region in first.regions] == [0.5, None]
+    assert [region.flags for region in first.regions] == [("difficult", "crowd"), ()]
+    assert first.labels == ("Gothic", "built in brick")
+    assert found.splits == {"a.jpg": "train"}
+    assert list(found.annotations) == ["a.jpg", "b.jpg"]
+
+
+def test_csv_any_row_may_tell_about_the_image(tmp_path: Path) -> None:
+    rows = ["a.jpg,door,10,10,30,40,,,", "a.jpg,,,,,,200,100,pixels", "a.jpg,door,0,0,20,10,,,"]
+    for order in ((0, 1, 2), (1, 0, 2), (0, 2, 1)):
+        found = _read(tmp_path, HEADER + "\n".join(rows[n] for n in order), "boxes.csv")["a.jpg"]
+        assert (found.width, found.height) == (200, 100)
+        assert [r.box for r in found.regions] == [(0.05, 0.1, 0.15, 0.4), (0, 0, 0.1, 0.1)]
+
+
 HEADER = "image,label,x0,y0,x1,y1,width,height,units\n"
+FULL = "image,label,x0,y0,x1,y1,split,score,flags,labels\n"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "line 1 must name the columns image,label,x0,y0,x1,y1"),
-        ("image;label;x0;y0;x1;y1\n", "not found in 'image;label;x0;y0;x1;y1'"),
+        ("image;label;x0;y0;x1;y1\n", r"separated by ','; it is separated by ';'"),
+        ("image\tlabel\tx0\ty0\tx1\ty1\n", r"it is separated by '\\t'"),
         ("image,label,x0,y0,x1\n", "y1 not found"),
         (HEADER + "a.jpg,door,0,0,1,1\n", "line 2: 9 cells expected, got 6"),
         (HEADER + "a.jpg,door,0,0,1,one,,,\n", "line 2: x0,y0,x1,y1 must be 4 finite numbers"),
@@ -595,11 +783,24 @@ HEADER = "image,label,x0,y0,x1,y1,width,height,units\n"
         (HEADER + "a.jpg,door,0,0,1,1,9,,\n", "line 2: height must be"),
         (HEADER + "a.jpg,door,0,0,1,1,9,9.5,\n", "line 2: height must be .* got 9.5"),
         (HEADER + "a.jpg,door,0,0,1,1,9,tall,\n", "line 2: height must be .* got 'tall'"),
-        (HEADER + "a.jpg,,0,0,1,1,9,9,\na.jpg,,0,0,1,1,8,9,\n", "line 3: width, height .* before"),
-        (HEADER + "a/b.jpg,,0,0,1,1,,,\na__b.jpg,,0,0,1,1,,,\n", "line 3: image name .* before"),
+        (HEADER + "a.jpg,,0,0,1,1,9,9,\na.jpg,,0,0,1,1,8,9,\n", "line 3: size .* before"),
+        (
+            HEADER + "a/b.jpg,,0,0,1,1,,,\na__b.jpg,,0,0,1,1,,,\n",
+            "line 3: name of this image .* before",
+        ),
         (HEADER + ",door,0,0,1,1,,,\n", "line 2: image name '' must give an id of 1 to 200"),
         (HEADER + "a.jpg,door,1,0,0,1,,,\n", "line 2: box must have x0 <= x1"),
         (HEADER + 'a.jpg,"door,0,0,1,1,,,\n', "is not CSV"),
+        ("image,label,x0,y0,x1,y1,x0\n", "line 1 names the column 'x0' twice"),
+        (HEADER + "a.jpg,,0_0,0,1,1,,,\n", "line 2: x0,y0,x1,y1 must be 4 .*got .'0_0', 0.0,"),
+        (
+            HEADER + "a.jpg,,0,0,1,1,9,9,pixels\na.jpg,,0,0,1,1,,,normalised\n",
+            "line 3: units of this image was 'pixels' before, here it is 'normalised'",
+        ),
+        (FULL + "a.jpg,,,,,,train,,,\na.jpg,,,,,,test,,,\n", "line 3: split of this image was"),
+        (FULL + "a.jpg,,,,,,,,,A;B\na.jpg,,,,,,,,,A\n", "line 3: labels of this image was"),
+        (FULL + "a.jpg,,0,0,1,1,,high,,\n", "line 2: score must be a finite number, got 'high'"),
+        (FULL + "a.jpg,,0,0,1,1,,,crowdd,\n", "line 2: unknown flag 'crowdd'; did you mean"),
     ],
 )
 def test_csv_errors_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
@@ -663,6 +864,20 @@ def test_broken_json_names_the_place(tmp_path: Path) -> None:
         _read(tmp_path, f'{{"images": {"9" * 5000}}}')
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"images": [], "annotations": [1], "annotations": [], "categories": []}', "annotations"),
+        ('{"images": [{"id": 0, "id": 1}], "annotations": [], "categories": []}', "id"),
+        ('{"format": "sightline-annotations", "images": [], "images": []}', "images"),
+    ],
+)
+def test_keys_that_appear_twice(tmp_path: Path, text: str, key: str) -> None:
+    for read in (_read, _skip):
+        with pytest.raises(InputError, match=rf"json: an object has the key '{key}' twice: \["):
+            read(tmp_path, text)
+
+
 def test_deep_and_large_values_make_short_messages(tmp_path: Path) -> None:
     deep: Any = 0
     for _ in range(900):
@@ -709,11 +924,30 @@ def test_the_box_of_run_lengths_is_that_of_the_mask(mask: Any, packed: bool) -> 
         ({"size": [2, 2.0], "counts": [4]}, r"needs 'size' \[height, width\]"),
         ({"size": [2**20, 2**20], "counts": [2**40]}, "must be 1 to"),
         ({"size": [0, 2], "counts": []}, "must be 1 to"),
+        ({"size": [16384, 16384], "counts": [1, 2**28 - 1]}, "1 to 80000000 pixels, got 16384 x"),
     ],
 )
 def test_run_lengths_that_do_not_fit(rle: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rle_shape(rle)
+
+
+def test_masks_are_as_large_as_images_may_be() -> None:
+    rle_shape({"size": [1, MAX_PIXELS], "counts": [MAX_PIXELS]})
+    with pytest.raises(ValueError, match="must be 1 to"):
+        rle_shape({"size": [1, MAX_PIXELS + 1], "counts": [MAX_PIXELS + 1]})
+
+
+@given(
+    hnp.arrays(np.bool_, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9)),
+    st.tuples(st.integers(1, 12), st.integers(1, 12)),
+    st.integers(1, 20),
+)
+def test_masks_are_resized_alike_in_blocks(mask: Any, shape: tuple[int, int], block: int) -> None:
+    whole = _raster.resize_mask(mask, *shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_raster, "_BLOCK", block)
+        np.testing.assert_array_equal(_raster.resize_mask(mask, *shape), whole)
 
 
 @given(st.tuples(EDGES, EDGES), st.tuples(EDGES, EDGES))

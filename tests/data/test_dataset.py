@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from sightline.data import DATASETS, Dataset, from_annotations, load_dataset
 from sightline.data.dataset import check_size
 from sightline.data.problems import Problem, Problems
 from sightline.records import Annotation, InputError, Region, Taxonomy, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 SPLITS = {"a": "train", "b": "test", "c": "train"}
 
@@ -67,6 +72,47 @@ def test_parts_keep_what_belongs_to_the_whole(dataset: Dataset, tmp_path: Path) 
         assert list(part.annotations()) == list(ids)
     assert dataset[1:].splits == {"test": 1, "train": 1}
     assert dataset.splits == {"train": 2, "test": 1}
+
+
+def test_data_sets_go_to_other_processes(dataset: Dataset) -> None:
+    drawn = load_dataset("facades", count=3, size=64)
+    for one in (dataset, dataset.ignoring("crowd")[:2], drawn):
+        again = pickle.loads(pickle.dumps(one))  # noqa: S301 # made here
+        assert again.ids == one.ids
+        np.testing.assert_array_equal(again[0].image(), one[0].image())
+        assert len(again[0].annotation.ignored) == len(one[0].annotation.ignored)
+
+
+def test_images_are_in_it_by_id_and_sample(dataset: Dataset) -> None:
+    every: Container[object] = dataset
+    some: Container[object] = dataset[:2]
+    assert "a" in every
+    assert dataset[0] in every
+    assert "z" not in every
+    assert "c" not in some
+    with pytest.raises(InputError, match="image 'a' is chosen twice"):
+        dataset.select(["a", "b", "a"])
+
+
+def test_paths_stay_right_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "set").mkdir()
+    Image.new("RGB", (4, 3)).save(tmp_path / "set" / "a.png")
+    (tmp_path / "set" / "annotations.csv").write_text("image,label,x0,y0,x1,y1\na.png,,,,,\n")
+    monkeypatch.chdir(tmp_path)
+    found = load_dataset("folder", "set")
+    monkeypatch.chdir("/")
+    assert found[0].image().shape == (3, 4, 3)
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, 5])
+def test_what_is_no_path(path: Any) -> None:
+    with pytest.raises(InputError, match="is not the name of a file or folder"):
+        load_dataset("coco", path)
+
+
+def test_flags_to_ignore_must_be_known(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"unknown flag 'crowdd'; did you mean 'crowd'\?"):
+        load_dataset("facades", count=2, ignore=["crowdd"])
 
 
 def test_unknown_images_and_splits(dataset: Dataset) -> None:

@@ -57,13 +57,18 @@ def test_a_jpeg_with_several_pictures(tmp_path: Path) -> None:
     assert read_image(tmp_path / "a.jpg").min() > 250
 
 
+@pytest.mark.parametrize("ending", ["png", "tif", "webp", "jpg"])
 @pytest.mark.parametrize("orientation", sorted(UPRIGHT))
-def test_images_are_turned_upright(tmp_path: Path, orientation: int) -> None:
+def test_images_are_turned_upright(tmp_path: Path, orientation: int, ending: str) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    path = _save(tmp_path / "a.png", exif=exif)
+    more: dict[str, dict[str, Any]] = {"webp": {"lossless": True}, "jpg": {"quality": 100}}
+    path = _save(tmp_path / f"a.{ending}", exif=exif, **more.get(ending, {}))
     expected = UPRIGHT[orientation](PIXELS)
-    np.testing.assert_array_equal(read_image(path), expected)
+    if ending == "jpg":
+        assert read_image(path).shape == expected.shape
+    else:
+        np.testing.assert_array_equal(read_image(path), expected)
     assert image_size(path) == expected.shape[1::-1]
 
 
@@ -80,6 +85,26 @@ def test_images_are_turned_upright(tmp_path: Path, orientation: int) -> None:
 def test_modes_become_rgb(tmp_path: Path, mode: str, pixel: Any, expected: Any) -> None:
     Image.new(mode, (3, 2), pixel).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_image(tmp_path / "a.png"), np.tile(expected, (2, 3, 1)))
+
+
+@pytest.mark.parametrize(("kind", "what"), [(np.int32, "32 bits"), (np.float32, "floating")])
+def test_numbers_whose_white_is_unknown_are_refused(tmp_path: Path, kind: Any, what: str) -> None:
+    path = _save(tmp_path / "a.tif", np.full((2, 3), 200, kind))
+    assert image_size(path) == (3, 2)
+    with pytest.raises(InputError, match=rf"a\.tif: holds .*{what}"):
+        read_image(path)
+
+
+def test_whatever_pillow_raises_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise TypeError("strange tag")
+
+    path = _save(tmp_path / "a.png")
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", fail)
+    with pytest.raises(InputError, match=r"a\.png: cannot be read as an image: strange tag"):
+        read_image(path)
 
 
 def test_palettes(tmp_path: Path) -> None:
@@ -140,8 +165,11 @@ def test_files_that_are_no_images(tmp_path: Path) -> None:
         read_image(tmp_path / "a.png")
     with pytest.raises(InputError, match=r"none\.png: no such image"):
         image_size(tmp_path / "none.png")
-    with pytest.raises(InputError, match="cannot be read as an image"):
+    with pytest.raises(InputError, match="is not a file"):
         read_image(tmp_path)
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(InputError, match=r"pipe\.png: is not a file"):
+        read_image(tmp_path / "pipe.png")
     with pytest.raises(InputError, match=r"http://host/a\.png: no such image"):
         read_image("http://host/a.png")
 

@@ -269,6 +269,36 @@ def test_what_is_wrong_with_images(tmp_path: Path) -> None:
     assert [problem.where for problem in quick.problems] == [f"image {n!r}" for n in bad[1:]]
 
 
+def test_what_can_be_used(tmp_path: Path) -> None:
+    files = {"a.png": save(tmp_path / "a.png"), "b.png": tmp_path / "b.png"}
+    files["b.png"].write_text("no image")
+    annotations = {name: Annotation(name) for name in ("a.png", "b.png", "c.png")}
+    dataset = from_annotations("made", annotations, files)
+    report = inspect_dataset(dataset)
+    assert report.usable == ("a.png",)
+    assert dataset.select(report.usable)[0].image().shape == (20, 30, 3)
+
+
+@pytest.mark.parametrize("decode", [True, False])
+def test_links_that_leave_the_folder_are_a_problem(tmp_path: Path, decode: bool) -> None:
+    (tmp_path / "set").mkdir()
+    save(tmp_path / "a.png")
+    (tmp_path / "set" / "a.png").symlink_to(tmp_path / "a.png")
+    files = {"a.png": tmp_path / "set" / "a.png"}
+    dataset = from_annotations("made", {"a.png": Annotation("a.png")}, files, root=tmp_path / "set")
+    (problem,) = inspect_dataset(dataset, decode=decode).problems
+    assert "leaves the folder" in problem.what
+
+
+def test_many_boxes_are_drawn() -> None:
+    cells = [(i / 32, j / 32, (i + 1) / 32, (j + 1) / 32) for i in range(32) for j in range(16)]
+    regions = tuple(Region("cell", box=box) for box in cells)
+    report = report_of(Annotation("a.png", 256, 256, regions))
+    assert len(cells) > 500
+    assert report.union_area is not None
+    assert report.union_area.mean == 0.5
+
+
 def test_drawn_images_are_drawn_only_to_be_decoded() -> None:
     def refuse() -> Any:
         raise InputError("cannot be drawn")

@@ -16,6 +16,7 @@ from pycocotools.coco import COCO
 from sightline._raster import decode_rle, mask_box
 from sightline.data import load_dataset
 from sightline.data.annotations import read_annotation_file
+from sightline.data.dataset import from_annotations
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.shapes import Shape, encode_rle
 from sightline.data.writing import write_annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.data.annotations import AnnotationFile
+    from sightline.data.dataset import Dataset
 
 LABELS = st.sampled_from(["window", "rose window", "Tür", "", 'a "quoted" one'])
 FLAGS = st.lists(
@@ -264,10 +266,96 @@ def test_a_data_set_brings_names_splits_and_labels(tmp_path: Path, kind: Any) ->
     assert again[0].path == first[0].path
     assert again[0].image().shape == (3, 4, 3)
     names = read_annotation_file(tmp_path / "annotations.json").names
-    assert list(names.values()) == ["sub/a.png", "b.png"]
+    assert list(names.values()) == ["images/sub/a.png", "images/b.png"]
     written = (tmp_path / "annotations.json").read_bytes()
     write_annotations(again, tmp_path / "annotations.json", format=kind)
     assert (tmp_path / "annotations.json").read_bytes() == written
+
+
+def _samples(root: Path, *files: tuple[str, str]) -> Dataset:
+    """Return a data set of images with ids of their own, in files of 5 x 4 pixels."""
+    annotations, paths = {}, {}
+    for name, image_id in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (5, 4)).save(root / name)
+        box = Region("door", box=(0.2, 0.25, 0.4, 0.5))
+        annotations[image_id] = Annotation(image_id, regions=(box,))
+        paths[image_id] = root / name
+    return from_annotations("some", annotations, paths, root=root)
+
+
+@pytest.mark.parametrize("kind", ["plain", "coco"])
+def test_images_are_found_again_under_their_ids(tmp_path: Path, kind: Any) -> None:
+    files = (
+        ("train/images/x.png", "train__x.png"),
+        ("valid/images/x.png", "valid__x.png"),
+        ("images/Köln (2).png", "K"),
+        ("plain.png", "plain.png"),
+    )
+    first = _samples(tmp_path, *files)
+    write_annotations(first, tmp_path / "annotations.json", format=kind)
+    again = load_dataset("folder", tmp_path)
+    assert again.ids == first.ids
+    assert [sample.path for sample in again] == [tmp_path / name for name, _ in files]
+    assert again[2].image().shape == (4, 5, 3)
+    images = json.loads((tmp_path / "annotations.json").read_text())["images"]
+    given = [image.get("id") if kind == "plain" else image.get("sightline") for image in images]
+    assert given[3] is None
+
+
+def test_a_name_that_cannot_be_read_again_gives_way_to_the_id(tmp_path: Path) -> None:
+    long = "/".join(["x" * 60] * 4) + "/a.png"
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere.png"
+    found = {name: Annotation(name) for name in ("long", "out", "none")}
+    paths = {"long": tmp_path / long, "out": elsewhere}
+    first = from_annotations("some", found, paths, root=tmp_path)
+    assert _written(tmp_path, first).names == {"long": "long", "out": "out", "none": "none"}
+
+
+def test_sizes_come_from_the_files(tmp_path: Path) -> None:
+    first = _samples(tmp_path, ("a.png", "a.png"))
+    back = _written(tmp_path, first, "coco").annotations["a.png"]
+    assert (back.width, back.height) == (5, 4)
+    assert back.regions[0].box == pytest.approx((0.2, 0.25, 0.4, 0.5))
+    (tmp_path / "a.png").unlink()
+    with pytest.raises(InputError, match=r"image 'a\.png': COCO needs the width and height"):
+        _written(tmp_path, first, "coco")
+    secret = tmp_path.parent / f"{tmp_path.name}-secret.png"
+    Image.new("RGB", (5, 4)).save(secret)
+    (tmp_path / "a.png").symlink_to(secret)
+    with pytest.raises(InputError, match="leaves the folder"):
+        _written(tmp_path, first, "coco")
+
+
+@pytest.mark.parametrize("kind", ["plain", "coco"])
+def test_numbers_of_numpy(tmp_path: Path, kind: Any) -> None:
+    single: Any = np.float32
+    part = tuple(map(single, (0.125, 0.25, 0.5, 0.25, 0.5, 0.75)))
+    regions = [
+        Region("a", box=_corners(single, 0.125, 0.25, 0.5, 1), score=single(0.5)),
+        Region("b", "polygon", _corners(np.float64, 0.125, 0.25, 0.5, 0.75), (part,)),
+        Region("c", "point", _corners(single, 0, 0, 0.5, 1), radius=single(2)),
+    ]
+    whole: Any = np.int64
+    numbered = tuple(replace(region, index=whole(n)) for n, region in enumerate(regions))
+    found = {"a.jpg": Annotation("a.jpg", whole(8), whole(4), numbered)}
+    back = _written(tmp_path, found, kind).annotations["a.jpg"]
+    assert (back.width, back.height) == (8, 4)
+    assert [(r.box, r.index, r.score) for r in back.regions] == [
+        ((0.125, 0.25, 0.5, 1), 0, 0.5),
+        ((0.125, 0.25, 0.5, 0.75), 1, None),
+        ((0, 0, 0.5, 1), 2, None),
+    ]
+
+
+def _corners(kind: Any, *values: float) -> Any:
+    return tuple(map(kind, values))
+
+
+def test_a_parent_called_none_stays_one(tmp_path: Path) -> None:
+    taxonomy = Taxonomy({"none": [], "a": ["none"]})
+    found = {"a.jpg": Annotation("a.jpg", 4, 3, (Region("a"),))}
+    assert _written(tmp_path, found, "coco", taxonomy).taxonomy == taxonomy
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -295,6 +383,10 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     [
         ({"flags": ("dificult",)}, "region 1: unknown flag 'dificult'; did you mean 'difficult'"),
         ({"index": 0}, "region 0: another region has this number"),
+        (
+            {"kind": "polygon", "mask": ((0.0, 0.0, 50.0, 0.0, 1.0, 1.0),)},
+            "region 1: polygon has a vertex more than 10 image sizes outside",
+        ),
     ],
 )
 def test_regions_that_could_not_be_read_again(
@@ -304,6 +396,16 @@ def test_regions_that_could_not_be_read_again(
     found = {"a.jpg": Annotation("a.jpg", 9, 9, (Region("door"), second))}
     with pytest.raises(InputError, match=rf"image 'a\.jpg': {message}"):
         write_annotations(found, tmp_path / "a.json", format=kind)
+
+
+@pytest.mark.parametrize("kind", ["plain", "coco"])
+def test_annotations_that_could_not_be_read_again(tmp_path: Path, kind: Any) -> None:
+    same = Annotation("a.jpg", 4, 3)
+    with pytest.raises(InputError, match=r"out\.json: two annotations have the image_id 'a\.jpg'"):
+        _written(tmp_path, {"a.jpg": same, "b.jpg": same}, kind)
+    with pytest.raises(InputError, match=r"image 'a\.jpg': height must be .*, got None"):
+        _written(tmp_path, {"a.jpg": Annotation("a.jpg", 4)}, kind)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:

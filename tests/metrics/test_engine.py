@@ -314,3 +314,10 @@ def test_definitions_of_huge_values_do_not_overflow() -> None:
     assert metrics.compute_gini(attention) == pytest.approx(0.5, abs=1e-12)
     assert metrics.compute_entropy(attention) == pytest.approx(0.5, abs=1e-12)
     assert metrics.compute_nss(attention, mask) == pytest.approx(1.0, abs=1e-12)
+
+
+@ON_EITHER
+def test_huge_negative_values_do_not_drown_small_ones(score: Any) -> None:
+    attention = np.array([[-1e300, 1e-280, 0.0, 3e-280]])
+    found = score(attention, np.array([[True, True, False, False]]))
+    assert float(found["coverage"]) == pytest.approx(0.25)

@@ -204,3 +204,142 @@ def test_ignore_must_fit() -> None:
     annotation = Annotation("a.jpg", regions=(Region("void", flags=("ignore",)),))
     with pytest.raises(InputError, match=r"'a.jpg': every pixel is ignored"):
         metrics.compute_image_iou(np.ones((2, 2)), annotation)
+
+
+def scenes_of_three() -> tuple[Any, list[Annotation]]:
+    rng = np.random.default_rng(5)
+    voids = [(0.0, 0.0, 0.5, 0.25), None, (0.5, 0.5, 1.0, 1.0)]
+    found = []
+    for number, void in enumerate(voids):
+        regions = [Region("window", box=(0.25, 0.0, 0.75, 0.75))]
+        if void is not None:
+            regions.append(Region("void", box=void, flags=("ignore",), index=1))
+        found.append(Annotation(f"{number}.jpg", regions=tuple(regions)))
+    return rng.random((3, 8, 8)), found
+
+
+def test_each_map_has_its_own_pixels_to_ignore() -> None:
+    attention, annotations = scenes_of_three()
+    names = ("coverage", "iou@90", "nss", "sim", "emd", "information_gain")
+    options: dict[str, Any] = {"metrics": names}
+    batch = sightline.score_maps(attention, regions=annotations, **options)
+    assert batch.regions is not None
+    for row, annotation in enumerate(annotations):
+        single = sightline.score_maps(attention[row], regions=[annotation], **options)
+        for name in single:
+            assert batch[name][row] == single[name], (name, row)
+        assert single.regions is not None
+        assert batch.regions["coverage"][row] == single.regions["coverage"][0]
+    areas = [24 / 64, 24 / 64, 24 / 64]
+    left = [(24 - 4) / (64 - 8), areas[1], (24 - 4) / (64 - 16)]
+    assert batch["annotation_area"].tolist() == left
+
+
+def test_one_annotation_serves_every_map() -> None:
+    attention, annotations = scenes_of_three()
+    every = sightline.score_maps(attention, regions=annotations[:1])
+    each = sightline.score_maps(attention, regions=annotations[:1] * 3)
+    assert all(every[name].tobytes() == each[name].tobytes() for name in every)
+
+
+def test_uniform_references_and_others_leave_them_out() -> None:
+    attention, annotations = scenes_of_three()
+    ignored = np.stack([annotation.ignore_mask(8, 8) for annotation in annotations])
+    masks = np.stack([annotation.union_mask(8, 8) for annotation in annotations])
+    names = ["sim", "kl", "shuffled_auc"]
+    found = sightline.score_maps(attention, regions=annotations, metrics=names)
+    for row in range(3):
+        target = kept(annotations[row].soft_target(8, 8), ignored[row])
+        even = np.ones_like(target)
+        assert found["sim_uniform"][row] == pytest.approx(reference.sim(even, target))
+        assert found["kl_uniform"][row] == pytest.approx(reference.kl(even, target))
+        others = kept(masks.sum(axis=0) - masks[row], ignored[row])
+        pair = kept(attention[row], ignored[row]), kept(masks[row], ignored[row])
+        expected = reference.shuffled_auc(*pair, others)
+        assert found["shuffled_auc"][row] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:MSE rewards dark maps")
+def test_a_region_wholly_ignored_has_no_target() -> None:
+    box = (0.0, 0.0, 0.5, 0.5)
+    void = Region("void", box=box, flags=("ignore",), index=1)
+    gone = Annotation("a.jpg", regions=(Region("window", box=box), void))
+    attention = np.random.default_rng(0).random((8, 8))
+    names = ["cc", "sim", "kl", "mse", "emd"]
+    alone = sightline.score_maps(attention, regions=[gone], metrics=names)
+    assert all(np.isnan(alone[name]) for name in names)
+    assert not gone.soft_target(8, 8).any()
+    door = Region("door", box=(0.5, 0.5, 1, 1), index=2)
+    both = Annotation("a.jpg", regions=(*gone.regions, door))
+    rest = Annotation("a.jpg", regions=(void, door))
+    one, two = (
+        sightline.score_maps(attention, regions=[which], metrics=names) for which in (both, rest)
+    )
+    assert all(one[name].tobytes() == two[name].tobytes() for name in one)
+    np.testing.assert_array_equal(both.soft_target(8, 8), rest.soft_target(8, 8))
+
+
+@pytest.mark.parametrize("ignoring", [False, True])
+def test_dropped_maps_are_undefined_for_metrics_by_name(ignoring: bool) -> None:
+    attention, mask = np.random.default_rng(0).random((2, 8, 8)), np.eye(8, dtype=bool)
+    attention[1, 7, 7] = np.nan
+    ignore = np.zeros((8, 8), bool)
+    ignore[0, 0] = ignoring
+    names = ["entropy", "nss", "pointing@tol1"]
+    found = sightline.score_maps(attention, mask, ignore=ignore, metrics=names, nonfinite="drop")
+    good = sightline.score_maps(attention[0], mask, ignore=ignore, metrics=names)
+    for name in names:
+        assert found[name][0] == good[name]
+        assert np.isnan(found[name][1])
+    with pytest.raises(MapError, match="map 1 is not finite"):
+        sightline.score_maps(attention, mask, ignore=ignore, metrics=names)
+
+
+@pytest.mark.parametrize("flags", [(), ("ignore",)])
+def test_annotations_score_tensors_too(flags: tuple[str, ...]) -> None:
+    import torch
+
+    parts = (Region("window", box=(0, 0, 0.5, 0.5)), Region("x", box=(0.3, 0, 1, 0.5), flags=flags))
+    annotation = Annotation("a.jpg", regions=parts)
+    maps = np.random.default_rng(0).random((2, 6, 8))
+    for numbers, tensor in (
+        (maps, torch.tensor(maps)),
+        (maps[0], torch.tensor(maps[0])),
+    ):
+        expected = metrics.compute_image_iou(numbers, annotation)
+        found = metrics.compute_image_iou(tensor, annotation)
+        for one, two in zip(expected, found, strict=True):
+            np.testing.assert_allclose(np.asarray(two), one, rtol=1e-12)
+    per_box = metrics.compute_per_bbox_iou(torch.tensor(maps[0]), annotation)
+    by_numpy = metrics.compute_per_bbox_iou(maps[0], annotation)
+    assert [found.iou for found in per_box] == pytest.approx([found.iou for found in by_numpy])
+
+
+def test_figures_of_data_sets_leave_them_out() -> None:
+    rng = np.random.default_rng(4)
+    attention, mask = rng.random((3, 8, 8)), np.zeros((3, 8, 8), bool)
+    mask[:, 2:5, 2:6] = True
+    attention[mask] += 1
+    banner = np.zeros((8, 8), bool)
+    banner[:2] = True
+    bright = np.where(banner, 9.0, attention)
+    boxes = [np.array([[2 / 8, 2 / 8, 6 / 8, 5 / 8]])] * 3
+    pooled = np.concatenate([kept(a, banner)[0] for a in bright])
+    inside = np.concatenate([kept(m, banner)[0] for m in mask])
+    low, high = (np.repeat([f(kept(a, banner)) for a in attention], 48) for f in (np.min, np.max))
+    expected = metrics.compute_average_precision(
+        ((pooled - low) / (high - low))[None], inside[None]
+    )
+    assert metrics.compute_pxap(bright, mask, ignore=banner) == pytest.approx(float(expected))
+    assert metrics.compute_pxap(bright, mask) < 0.5
+    for protocol, target in (("mask", mask), ("box", boxes)):
+        options: dict[str, Any] = {"protocol": protocol, "percentile": 75}
+        assert metrics.compute_corloc(bright, target, ignore=banner, **options) == 1
+        assert metrics.compute_corloc(bright, target, **options) == 0
+    assert metrics.compute_max_box_accuracy(bright, boxes, ignore=banner) == 1
+    assert metrics.compute_max_box_accuracy(bright, boxes) < 1
+    dirty = np.where(banner, np.nan, attention)
+    assert metrics.compute_pxap(dirty, mask, ignore=banner) == pytest.approx(float(expected))
+    every = np.ones((8, 8), bool)
+    assert np.isnan(metrics.compute_pxap(bright, mask, ignore=every))
+    assert np.isnan(metrics.compute_corloc(bright, mask, ignore=every))

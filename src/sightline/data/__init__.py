@@ -5,7 +5,7 @@ from sightline.data.by_image import ImageScores, Summary, score_by_image
 from sightline.data.contact import contact_sheet, write_contact_sheet
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.datasets import DATASETS, DatasetSpec, load_dataset
-from sightline.data.facades import Facade, FacadePart
+from sightline.data.facades import Facade, FacadePart, facade_of
 from sightline.data.facades.files import write_facades
 from sightline.data.images import image_size, read_image
 from sightline.data.mapfiles import MapFiles, Matches, match_images, open_maps
@@ -29,6 +29,7 @@ __all__ = [
     "Summary",
     "check_table_path",
     "contact_sheet",
+    "facade_of",
     "from_annotations",
     "image_size",
     "inspect_dataset",

@@ -8,19 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.data.formats.checks import located
+from sightline.data.formats.checks import located, show
 from sightline.data.formats.coco import is_coco, read_coco
 from sightline.data.formats.drafts import AnnotationFile
 from sightline.data.formats.lines import read_text
 from sightline.data.formats.plain import FORMAT, is_plain, read_plain
-from sightline.data.formats.table import COLUMNS, read_table
+from sightline.data.formats.table import COLUMNS, OPTIONAL, read_table
 from sightline.data.problems import Problems
 from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from sightline.data.formats.checks import Size
     from sightline.records import Annotation
 
 __all__ = ["AnnotationFile", "read_annotation_file", "read_annotations"]
@@ -28,7 +29,7 @@ __all__ = ["AnnotationFile", "read_annotation_file", "read_annotations"]
 _UNKNOWN = (
     'unknown annotation format; known are COCO (.json with "images", "annotations", "categories"), '
     f'plain (.json with "format": "{FORMAT}"), '
-    f"CSV (.csv with the columns {','.join(COLUMNS)}[,width,height,units])"
+    f"CSV (.csv with the columns {','.join(COLUMNS)}[,{','.join(OPTIONAL)}])"
 )
 
 
@@ -57,7 +58,9 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Annotation]:
 
 
 def read_annotation_file(
-    path: str | os.PathLike[str], problems: Problems | None = None
+    path: str | os.PathLike[str],
+    problems: Problems | None = None,
+    size_of: Callable[[str], Size | None] | None = None,
 ) -> AnnotationFile:
     """Read all that an annotation file says: also file names, splits and the labels' parents.
 
@@ -68,6 +71,9 @@ def read_annotation_file(
     problems : Problems, optional
         Where records that do not fit are set aside: a region, an image with its regions, a
         category. By default the first one raises.
+    size_of : callable, optional
+        Returns the width and height of an image by its name, None when it does not know it: asked
+        for the images of COCO files that leave them out.
 
     Raises
     ------
@@ -78,7 +84,7 @@ def read_annotation_file(
     problems = Problems() if problems is None else problems
     inner = Problems(problems.skip)
     with located(str(path)), _uncollected():
-        found = _read(path, inner)
+        found = _read(path, inner, size_of)
     for problem in inner:
         problems.add(f"{path}: {problem.where}", problem.what)
     return found
@@ -96,7 +102,9 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _read(path: Path, problems: Problems) -> AnnotationFile:
+def _read(
+    path: Path, problems: Problems, size_of: Callable[[str], Size | None] | None
+) -> AnnotationFile:
     if path.suffix.lower() == ".csv":
         return read_table(read_text(path), problems)
     if path.suffix.lower() != ".json":
@@ -105,12 +113,23 @@ def _read(path: Path, problems: Problems) -> AnnotationFile:
     if is_plain(content):
         return read_plain(content, problems)
     if is_coco(content):
-        return read_coco(content, problems)
+        return read_coco(content, problems, size_of)
     raise InputError(_UNKNOWN)
 
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:  # a ValueError: too many digits
         raise InputError(f"is not valid JSON: {error}") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        doubled = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"an object has the key {doubled!r} twice: {show(keys)}")
+    return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from sightline.data.images import inside, read_image
+from sightline.data.images import image_size, inside, read_image
 from sightline.records import InputError, Sample, Taxonomy, UnknownNameError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.data.problems import Problem
     from sightline.records import Annotation
 
-__all__ = ["Dataset", "check_size", "from_annotations"]
+__all__ = ["Dataset", "check_size", "from_annotations", "header_size"]
 
 
 class Dataset(Sequence[Sample]):
@@ -67,6 +67,10 @@ class Dataset(Sequence[Sample]):
             return self.select(self.ids[index])
         return self._make(self.ids[index])
 
+    def __contains__(self, item: object) -> bool:
+        """Return whether an image is in it, given as a sample or by its id."""
+        return (item.image_id if isinstance(item, Sample) else item) in self._splits
+
     def __repr__(self) -> str:
         return f"<Dataset {self.name}: {len(self)} images>"
 
@@ -90,6 +94,9 @@ class Dataset(Sequence[Sample]):
         ids = tuple(ids)
         if unknown := [image_id for image_id in ids if image_id not in self._splits]:
             raise UnknownNameError(f"no image {unknown[0]!r} among the {len(self)} of {self.name}")
+        if len(set(ids)) < len(ids):
+            twice = next(image_id for image_id in ids if ids.count(image_id) > 1)
+            raise InputError(f"image {twice!r} is chosen twice")
         return self._with({image_id: self._splits[image_id] for image_id in ids}, self._make)
 
     def in_split(self, split: str) -> Dataset:
@@ -102,12 +109,7 @@ class Dataset(Sequence[Sample]):
 
     def ignoring(self, *flags: str) -> Dataset:
         """Return the data set in which regions with one of `flags` are ignored as well."""
-
-        def make(image_id: str) -> Sample:
-            sample = self._make(image_id)
-            return replace(sample, annotation=sample.annotation.ignoring(*flags))
-
-        return self._with(self._splits, make)
+        return self._with(self._splits, partial(_ignoring, self._make, flags))
 
     def _with(self, splits: Mapping[str, str], make: Callable[[str], Sample]) -> Dataset:
         return Dataset(
@@ -147,28 +149,57 @@ def from_annotations(
     splits : mapping of str to str, optional
         The split of each image.
     """
-
-    def make(image_id: str) -> Sample:
-        annotation, path = annotations[image_id], files.get(image_id)
-        load = None if path is None else partial(_load, path, annotation, root)
-        return Sample(image_id, annotation, (splits or {}).get(image_id, ""), path, load)
-
+    splits = {image_id: (splits or {}).get(image_id, "") for image_id in annotations}
     return Dataset(
         name,
-        {image_id: (splits or {}).get(image_id, "") for image_id in annotations},
-        make,
+        splits,
+        partial(_make_sample, annotations, files, splits, root),
         root=root,
         taxonomy=taxonomy,
         skipped=skipped,
     )
 
 
+def header_size(sample: Sample, root: Path | None) -> tuple[int, int] | None:
+    """Return the size of an image from its header, checked like `Sample.image`; None if drawn."""
+    if sample.path is None:
+        return None
+    _check_inside(sample.path, root)
+    size = image_size(sample.path)
+    check_size(sample.path, size, sample.annotation)
+    return size
+
+
+# Functions, not closures: a data set goes to other processes.
+
+
+def _make_sample(
+    annotations: Mapping[str, Annotation],
+    files: Mapping[str, Path],
+    splits: Mapping[str, str],
+    root: Path | None,
+    image_id: str,
+) -> Sample:
+    annotation, path = annotations[image_id], files.get(image_id)
+    load = None if path is None else partial(_load, path, annotation, root)
+    return Sample(image_id, annotation, splits[image_id], path, load)
+
+
+def _ignoring(make: Callable[[str], Sample], flags: Sequence[str], image_id: str) -> Sample:
+    sample = make(image_id)
+    return replace(sample, annotation=sample.annotation.ignoring(*flags))
+
+
 def _load(path: Path, annotation: Annotation, root: Path | None) -> NDArray[np.uint8]:
-    if root is not None:  # a link may lead out of it
-        inside(root, str(path.absolute()))
+    _check_inside(path, root)
     image = read_image(path)
     check_size(path, image.shape[1::-1], annotation)
     return image
+
+
+def _check_inside(path: Path, root: Path | None) -> None:
+    if root is not None:  # a link may lead out of it
+        inside(root, str(path.absolute()))
 
 
 def check_size(path: Path, seen: Sequence[Any], annotation: Annotation) -> None:

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.data.formats.checks import check_flags
 from sightline.data.problems import Problems
 from sightline.records import InputError
 from sightline.registry import Registry
@@ -80,7 +81,7 @@ for _spec in (
         "voc",
         "sightline.data.readers.voc",
         "Pascal VOC: boxes with difficult ones, instance masks",
-        "Annotations/*.xml, JPEGImages/, ImageSets/Main/*.txt, SegmentationObject/",
+        "Annotations/*.xml and JPEGImages/, or both in one folder; ImageSets/, SegmentationObject/",
     ),
     DatasetSpec(
         "yolo",
@@ -148,6 +149,7 @@ def load_dataset(
     _check_options(spec, options)
     if isinstance(ignore, str):
         raise InputError(f"ignore must be a list of flags, got the text {ignore!r}")
+    check_flags(list(ignore))
     problems = Problems(skip_bad)
     dataset = spec.reader(_check_path(spec, path), problems, split, **options)
     if split is not None:
@@ -162,9 +164,13 @@ def _check_path(spec: DatasetSpec, path: str | os.PathLike[str] | None) -> Path 
         return None
     if path is None:
         raise InputError(f"{spec.name} needs a path to {spec.layout}")
-    found = Path(path)
-    if not found.exists():
-        raise InputError(f"{found}: no such file or folder; {spec.name} needs {spec.layout}")
+    try:
+        found = Path(path).absolute()  # it stays right when the working folder changes
+        there = found.exists()
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"path {path!r} is not the name of a file or folder: {error}") from error
+    if not there:
+        raise InputError(f"{path}: no such file or folder; {spec.name} needs {spec.layout}")
     return found
 
 
@@ -173,7 +179,7 @@ def _check_options(spec: DatasetSpec, options: dict[str, Any]) -> None:
     for name in options:
         if name not in known:
             close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f"; did you mean {close[0]!r}?" if close else "."
             raise InputError(
                 f"{spec.name} has no option {name!r}{hint} Known: {', '.join(known) or 'none'}"
             )

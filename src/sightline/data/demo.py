@@ -101,4 +101,5 @@ def _edges(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     down, across = np.gradient(grey)
     cell = len(grey) // _SIDE
     change = np.sqrt(down**2 + across**2).reshape(_SIDE, cell, _SIDE, cell)
-    return change.mean(axis=(1, 3)).astype(np.float32)
+    edges: NDArray[np.float32] = change.mean(axis=(1, 3)).astype(np.float32)
+    return edges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,6 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
 # Orientations 5 to 8 of EXIF turn the image by 90 degrees.
 _ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
-# What Pillow raises on files that are broken, truncated or not what their ending says.
-_UNREADABLE = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, ArithmeticError)
 
 
 def is_image(path: str | os.PathLike[str]) -> bool:
@@ -70,7 +69,7 @@ def image_size(path: str | os.PathLike[str], *, upright: bool = True) -> tuple[i
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """Return an image as RGB `(height, width, 3)`, turned upright by its EXIF orientation.
 
-    Grey images and palettes become RGB, 16 bits a channel become 8, transparency is dropped.
+    Grey images and palettes become RGB, 16 bits become 8, transparency is dropped.
 
     Raises
     ------
@@ -86,6 +85,8 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Image.Image]:
     try:
+        if not S_ISREG(Path(path).stat().st_mode):  # a pipe would be waited for, for ever
+            raise InputError("is not a file")
         with Image.open(path, formats=_FORMATS) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise InputError(_too_large(f"{image.width} x {image.height} pixels"))
@@ -96,7 +97,9 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Image.Image]:
         raise InputError(f"{path}: {_too_large('far more')}") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except _UNREADABLE as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # Pillow raises anything on files that are broken on purpose
         raise InputError(f"{path}: cannot be read as an image: {error}") from error
 
 
@@ -106,14 +109,18 @@ def _too_large(seen: str) -> str:
 
 def _upright_size(image: Image.Image) -> tuple[int, int]:
     width, height = image.size
-    turned = image.getexif().get(_ORIENTATION) in _TURNED
+    # Pillow tells the upright size of a TIFF by itself.
+    turned = image.format != "TIFF" and image.getexif().get(_ORIENTATION) in _TURNED
     return (height, width) if turned else (width, height)
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    if image.mode.startswith("I"):  # 16 bits: Pillow would clip them
+    if image.mode in ("I", "F"):
+        kind = "whole numbers of 32 bits" if image.mode == "I" else "floating-point numbers"
+        raise InputError(f"holds {kind}, whose white is unknown; save it with 8 or 16 bits")
+    if image.mode.startswith("I;16"):  # Pillow would clip them
         wide: NDArray[Any] = np.asarray(image)
-        return Image.fromarray((np.clip(wide, 0, 0xFFFF) >> 8).astype(np.uint8)).convert("RGB")
+        return Image.fromarray((wide >> 8).astype(np.uint8)).convert("RGB")
     if image.mode == "P" and "transparency" in image.info:
         image = image.convert("RGBA")
     return image.convert("RGB")

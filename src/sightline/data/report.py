@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.data.dataset import check_size
-from sightline.data.images import image_size, is_image
+from sightline.data.dataset import header_size
+from sightline.data.images import is_image
 from sightline.data.problems import Problem
 from sightline.records import Annotation, InputError
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _DRAWN_SIDE = 256  # of the grid that shapes other than boxes are drawn on to tell their area
+_MOST_EXACT = 500  # boxes in an image whose union is exact: its cost grows with their square
 _MOST_PAIRED = 200  # labels in the table of pairs: it grows with their square
 _FLAGS = ("clipped", "difficult", "crowd", "ignore")
 
@@ -139,7 +140,8 @@ class Report:
     region_area, union_area : Spread or None
         Area of the regions, and of what the scored regions of an image cover together, as a share
         of the image; images that have none are left out. Boxes are measured exactly, clipped to
-        the image. Other shapes, and unions with one, are drawn with a longer side of at most 256.
+        the image. Other shapes, and unions with one or of more than 500 boxes, are drawn with a
+        longer side of at most 256.
     clipped, difficult, crowd, ignore : int
         Regions with that flag.
     outside, hidden : int
@@ -166,6 +168,8 @@ class Report:
         For each label of images the labels of regions that some of them lack.
     sizes : ImageSizes
         Sizes of the images.
+    usable : tuple of str
+        Images whose file and annotation are good, for `Dataset.select`.
     decoded : bool
         Whether every image was decoded; if not, only the headers were read.
     """
@@ -199,6 +203,7 @@ class Report:
     repeated_share: float
     sometimes_missing: tuple[SometimesMissing, ...]
     sizes: ImageSizes
+    usable: tuple[str, ...]
     decoded: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -295,6 +300,7 @@ def _summarise(dataset: Dataset, seen: Sequence[_Seen], decoded: bool) -> Report
         repeated_share=_share(len(repeated), seen),
         sometimes_missing=_sometimes_missing(seen, styles),
         sizes=_sizes([one.size for one in seen]),
+        usable=tuple(one.image_id for one in seen if not (one.missing or one.problem)),
         decoded=decoded,
     )
 
@@ -311,7 +317,7 @@ def _look(dataset: Dataset, image_id: str, decode: bool) -> _Seen:
         annotation, path = sample.annotation, sample.path
         areas, union = _areas(annotation)
         missing = sample.load is None or (path is not None and not path.exists())
-        size = None if missing else _seen_size(sample, decode)
+        size = None if missing else _seen_size(sample, dataset.root, decode)
     except InputError as error:
         problem = Problem(f"image {image_id!r}", str(error))
     if size is None and annotation.width and annotation.height:
@@ -334,16 +340,12 @@ def _look(dataset: Dataset, image_id: str, decode: bool) -> _Seen:
     )
 
 
-def _seen_size(sample: Sample, decode: bool) -> _Size | None:
+def _seen_size(sample: Sample, root: Path | None, decode: bool) -> _Size | None:
     """Return the size of the image, None for one that is drawn and not asked for."""
     if decode:
         height, width = sample.image().shape[:2]
         return width, height
-    if sample.path is None:
-        return None
-    size = image_size(sample.path)
-    check_size(sample.path, size, sample.annotation)
-    return size
+    return header_size(sample, root)
 
 
 def _areas(annotation: Annotation) -> tuple[tuple[float, ...], float | None]:
@@ -351,7 +353,7 @@ def _areas(annotation: Annotation) -> tuple[tuple[float, ...], float | None]:
     regions = annotation.regions
     boxes = np.clip([region.box for region in regions], 0, 1).reshape(-1, 4)
     areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    if all(region.kind == "box" for region in regions):
+    if len(regions) <= _MOST_EXACT and all(region.kind == "box" for region in regions):
         union = _boxes_union(boxes, [region.ignore for region in regions])
     else:
         areas, union = _drawn(annotation, areas)

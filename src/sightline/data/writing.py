@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
+import numpy as np
+
+from sightline import _raster
 from sightline.data.dataset import Dataset
-from sightline.data.formats.checks import check_flags, located
-from sightline.data.formats.coco import EXTRA, FLAG_KEYS
+from sightline.data.formats.checks import check_flags, located, pixel_size, show
+from sightline.data.formats.coco import EXTRA, FLAG_KEYS, NO_PARENT
 from sightline.data.formats.plain import FORMAT, with_labels
 from sightline.data.formats.shapes import encode_rle
+from sightline.data.images import image_size, inside
 from sightline.data.outputs import check_output, replacing
+from sightline.data.readers._image_files import leaves
 from sightline.records import InputError, Taxonomy, to_image_id
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
+    from sightline.data.formats.checks import Size
     from sightline.records import Annotation, Region, Sample
 
 __all__ = ["write_annotations"]
@@ -30,6 +38,18 @@ class _Image(NamedTuple):
     annotation: Annotation
     name: str
     split: str = ""
+    file: Path | None = None
+    root: Path | None = None
+
+    @property
+    def given(self) -> _Json:
+        """Its id, where the name does not say it."""
+        image_id = self.annotation.image_id
+        return {} if to_image_id(self.name) == image_id else {"id": image_id}
+
+    @property
+    def size(self) -> Size | None:
+        return pixel_size({"width": self.annotation.width, "height": self.annotation.height})
 
 
 def write_annotations(
@@ -48,7 +68,8 @@ def write_annotations(
     Parameters
     ----------
     annotations : Dataset or mapping of str to Annotation
-        A data set brings its taxonomy, its splits and its file names along.
+        A data set brings its taxonomy, its splits and its files along, named relative to its
+        folder.
     path : path
         The .json file; one of that name is replaced in one step.
     format : {"plain", "coco"}
@@ -59,46 +80,66 @@ def write_annotations(
     Raises
     ------
     InputError
-        If the file cannot be written there, an image has no size and the format is COCO, or a
-        region has a flag that is not known.
+        If the file cannot be written there, two annotations have one image id, an image has no
+        size nor file and the format is COCO, or a region could not be read again.
     """
     path = check_output(path, "a file of annotations", (".json",))
     if format not in _FORMATS:
         raise InputError(f"format must be one of {', '.join(_FORMATS)}, got {format!r}")
     if isinstance(annotations, Dataset):
         taxonomy = annotations.taxonomy if taxonomy is None else taxonomy
-        images = [_Image(s.annotation, _name(s), s.split) for s in annotations]
+        root = annotations.root
+        images = [_Image(s.annotation, _name(s, root), s.split, s.path, root) for s in annotations]
     else:
         images = [_Image(annotation, annotation.image_id) for annotation in annotations.values()]
-    content = _FORMATS[format](images, taxonomy or Taxonomy())
     with located(str(path)):
-        text = _dump(content)
+        _check_ids(images)
+        text = _dump(_FORMATS[format](images, taxonomy or Taxonomy()))
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
-def _name(sample: Sample) -> str:
-    """Return the end of the path that makes the image's id, else the id."""
-    parts = sample.path.parts if sample.path is not None else ()
-    for start in range(1, len(parts) + 1):
-        name = "/".join(parts[-start:])
-        if len(name) > len(sample.image_id):
-            break
-        if to_image_id(name) == sample.image_id:
-            return name
-    return sample.image_id
+def _name(sample: Sample, root: Path | None) -> str:
+    """Return the path of an image in its data set; its id where a reader could not take that."""
+    if sample.path is None or root is None or not sample.path.is_relative_to(root):
+        return sample.image_id
+    name = sample.path.relative_to(root).as_posix()
+    try:
+        to_image_id(name)
+    except InputError:  # too long
+        return sample.image_id
+    return sample.image_id if leaves(name) else name
+
+
+def _check_ids(images: Iterable[_Image]) -> None:
+    seen: set[str] = set()
+    for image in images:
+        if image.annotation.image_id in seen:
+            raise InputError(f"two annotations have the image_id {image.annotation.image_id!r}")
+        seen.add(image.annotation.image_id)
 
 
 def _dump(content: _Json) -> str:
     """Return JSON with one record a line, so that a change of one shows as one."""
     entries = []
     for key, value in content.items():
-        text = json.dumps(value, allow_nan=False)
+        text = _json(value)
         if isinstance(value, list) and value:
-            lines = ",\n".join(json.dumps(item, allow_nan=False) for item in value)
+            lines = ",\n".join(map(_json, value))
             text = f"[\n{lines}\n]"
         entries.append(f"{json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, default=_as_number)
+
+
+def _as_number(value: Any) -> Any:
+    """Return a number of numpy as one of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise InputError(f"{type(value).__name__} cannot be written: {show(value)}")
 
 
 def _in_order(annotation: Annotation) -> list[tuple[Region, bool]]:
@@ -113,6 +154,9 @@ def _check_region(region: Region, before: int) -> None:
     check_flags(list(region.flags))
     if region.index <= before:
         raise InputError("another region has this number; each needs an index of its own")
+    if region.kind == "polygon":
+        for part in cast("tuple[tuple[float, ...], ...]", region.mask):
+            _raster.polygon_points(part)
 
 
 # --- plain ---------------------------------------------------------------------------------------
@@ -132,9 +176,10 @@ def _plain(images: Iterable[_Image], taxonomy: Taxonomy) -> _Json:
 
 def _plain_image(image: _Image) -> _Json:
     annotation = image.annotation
-    record: _Json = {"image": image.name}
-    if annotation.width is not None:
-        record |= {"width": annotation.width, "height": annotation.height}
+    record: _Json = {"image": image.name, **image.given}
+    with located(f"image {image.name!r}"):
+        if image.size is not None:
+            record |= dict(zip(("width", "height"), image.size, strict=True))
     record |= _given(labels=list(annotation.labels), split=image.split)
     record["regions"] = regions = []
     position, before = 0, -1
@@ -192,6 +237,7 @@ def _present(**values: Any) -> _Json:
 
 
 def _coco(images: list[_Image], taxonomy: Taxonomy) -> _Json:
+    images = list(map(_sized, images))
     taxonomy = with_labels(taxonomy, (image.annotation for image in images))
     labels = (region.label for image in images for region, _ in _in_order(image.annotation))
     names = dict.fromkeys((*taxonomy, *labels))
@@ -213,24 +259,35 @@ def _coco(images: list[_Image], taxonomy: Taxonomy) -> _Json:
 def _coco_category(number: int, name: str, taxonomy: Taxonomy) -> _Json:
     above = taxonomy.parents.get(name, ())
     record = {"id": number, "name": name, "supercategory": above[0] if above else name}
-    return record | _given(parents=list(above) if len(above) > 1 else None)
+    told = len(above) < 2 and not set(above) & set(NO_PARENT)
+    return record | _given(parents=None if told else list(above))
+
+
+def _sized(image: _Image) -> _Image:
+    """Return an image with its size, from its file where the annotation has none."""
+    with located(f"image {image.name!r}"):
+        size = image.size
+        if size is None and image.file is not None and image.file.is_file():
+            inside(image.root or image.file.parent, str(image.file.absolute()))
+            size = image_size(image.file)
+        if size is None:
+            raise InputError("COCO needs the width and height of every image; this one has none")
+    return image._replace(annotation=replace(image.annotation, width=size[0], height=size[1]))
 
 
 def _coco_image(number: int, image: _Image) -> _Json:
     size = {"width": image.annotation.width, "height": image.annotation.height}
-    given = _given(labels=list(image.annotation.labels), split=image.split)
+    labels = list(image.annotation.labels)
+    given = _given(labels=labels, split=image.split, **{EXTRA: image.given})
     return {"id": number, "file_name": image.name, **size, **given}
 
 
 def _add_regions(
     annotations: list[_Json], image: _Image, image_number: int, categories: Mapping[str, int]
 ) -> None:
-    annotation = image.annotation
-    if annotation.width is None or annotation.height is None:
-        raise InputError("COCO needs the width and height of every image; this one has none")
-    size = annotation.width, annotation.height
+    size = cast("Size", image.size)
     position, before = 0, -1
-    for region, dropped in _in_order(annotation):
+    for region, dropped in _in_order(image.annotation):
         with located(f"region {region.index}"):
             _check_region(region, before)
             number = len(annotations) + 1
@@ -241,7 +298,7 @@ def _add_regions(
 
 
 def _coco_region(region: Region, width: int, height: int) -> _Json:
-    x0, y0, x1, y1 = region.box
+    x0, y0, x1, y1 = map(float, region.box)
     marks = {key: int(flag in region.flags) for key, flag in FLAG_KEYS.items()}
     optional = {key: mark for key, mark in marks.items() if mark or key == "iscrowd"}
     box = [x0 * width, y0 * height, (x1 - x0) * width, (y1 - y0) * height]
@@ -254,12 +311,15 @@ def _coco_region(region: Region, width: int, height: int) -> _Json:
 
 
 def _coco_polygons(region: Region, width: int, height: int) -> _Json:
+    from pycocotools import mask as coco
+
     # 9 digits: COCO rounds down at tenths of pixels, where 3.5 / W * W may come back as 3.4999….
     parts = [
-        [round(value * (width, height)[i % 2], 9) for i, value in enumerate(part)]
+        [round(float(value) * (width, height)[i % 2], 9) for i, value in enumerate(part)]
         for part in cast("tuple[tuple[float, ...], ...]", region.mask)
     ]
-    return {"segmentation": parts, "area": int(region.to_mask(height, width).sum())}
+    drawn = coco.merge(coco.frPyObjects(parts, height, width))
+    return {"segmentation": parts, "area": int(coco.area(drawn))}
 
 
 def _coco_mask(region: Region, width: int, height: int) -> _Json:

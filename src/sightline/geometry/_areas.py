@@ -92,6 +92,9 @@ def clip_polygon(points: NDArray[np.float64], to: Rect) -> NDArray[np.float64]:
 
 
 def polygon_area(points: NDArray[np.float64]) -> float:
+    """Return the area of a polygon `(n, 2)`; 0 without points."""
+    if len(points) < 3:
+        return 0.0
     x, y = (points - points[0]).T
     return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
 

@@ -26,6 +26,7 @@ from sightline.geometry._areas import (
     polygon_area,
     sample_axis,
     share_within,
+    snap,
     sum_between,
 )
 from sightline.geometry._checks import (
@@ -255,24 +256,33 @@ class Geometry:
     def visible(self, region: Region) -> float:
         """Return the share of a region's area inside the image that the model sees.
 
-        Exact for masks and boxes; a box without width or height counts by the length of its line,
-        or by its point. Polygons and discs that are seen in part are drawn at the size of the
-        image, the longer side between 256 and 1024. NaN when nothing of it is inside the image.
+        By exact areas; a disc counts as a polygon of 64 corners, and the parts of a polygon count
+        one by one where they overlap. What has no area, a line or a point, counts by its box: by
+        the length of the line, or the point. NaN when nothing of it is inside the image.
         """
         if region.kind == "mask":
             return share_within(_shape(region), self.visible_box)
-        share = box_share(region.box, self.visible_box)
-        if region.kind == "box" or not 0 < share < 1:
-            return share
-        return share_within(region.to_mask(*self._raster_size()), self.visible_box)
+        if region.kind == "box":
+            return box_share(region.box, self.visible_box)
+        parts = _shape(region) if region.kind == "polygon" else [_ring(region.box)]
+        if all(polygon_area(part) <= NEAR**2 for part in parts):
+            return box_share(region.box, self.visible_box)
+        inside = [clip_polygon(part, (0, 0, 1, 1)) for part in parts]
+        total = sum(map(polygon_area, inside))
+        if total <= NEAR**2:
+            return nan
+        seen = (clip_polygon(part, self.visible_box) for part in inside if len(part))
+        return snap(sum(map(polygon_area, seen)) / total)
 
     def visible_share(self, annotation: Annotation) -> float:
         """Return the share of the annotated area (the union, less ignored) that the model sees.
 
-        Drawn at the size of the image, the longer side between 256 and 1024. NaN when nothing is
-        annotated.
+        Exact for a single region; several are drawn at the size of the image, the longer side
+        between 256 and 1024. NaN when nothing is annotated.
         """
         self._check(annotation)
+        if len(annotation.regions) == 1 and annotation.scored:
+            return self.visible(annotation.regions[0])
         return share_within(annotation.union_mask(*self._raster_size()), self.visible_box)
 
     def content_mask(self, height: int | None = None, width: int | None = None) -> Mask:
@@ -371,10 +381,8 @@ class Geometry:
             return None
         drawn = meet(box, (0, 0, *self.size))
         if drawn != meet(box, self.content):
-            x, y, rx, ry = _disc(region.box)
-            turn = np.arange(64) * np.pi / 32
-            ring = np.stack([x + rx * np.cos(turn), y + ry * np.sin(turn)], axis=1)
-            return self._carry_polygon(replace(region, kind="polygon", mask=(), radius=0.0), [ring])
+            polygon = replace(region, kind="polygon", mask=(), radius=0.0)
+            return self._carry_polygon(polygon, [_ring(region.box)])
         radius = region.radius * sqrt(abs(self.scale[0] * self.scale[1]))
         cut = drawn not in (box, NOTHING)
         return _changed(replace(region, radius=radius), self._shares(box), cut)
@@ -423,6 +431,13 @@ def _shape(region: Region) -> Any:
     except ValueError as error:
         raise InputError(f"region {region.index} ({region.label!r}): {error}") from error
     return np.asarray(region.mask, np.bool_)
+
+
+def _ring(box: Rect) -> NDArray[np.float64]:
+    """Return 64 points around the disc in a box."""
+    x, y, rx, ry = _disc(box)
+    turn = np.arange(64) * np.pi / 32
+    return np.stack([x + rx * np.cos(turn), y + ry * np.sin(turn)], axis=1)
 
 
 def _disc(box: Rect) -> Rect:

@@ -207,7 +207,8 @@ class _Worker:
         finite &= np.isfinite(largest)
         if self.float == np.float64:
             for b in np.flatnonzero(largest > kernels.HUGE):
-                kernels.shrink(flat[b], inside[b], self.absolute, energy[b])
+                if self.absolute or flat[b].max() > kernels.HUGE:  # else it was a negative value
+                    kernels.shrink(flat[b], inside[b], self.absolute, energy[b])
         keys.sort(axis=1)
         return keys
 

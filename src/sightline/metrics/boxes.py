@@ -51,6 +51,7 @@ def compute_corloc(
     iou: float = 0.5,
     sign: Sign = "positive",
     ties: Ties = "share",
+    ignore: Any = None,
 ) -> float:
     """Share of the images that are correctly localised: IoU of at least 0.5.
 
@@ -67,6 +68,9 @@ def compute_corloc(
         As in `compute_iou`; the box protocol always uses the literal threshold.
     iou
         From which IoU on an image counts.
+    ignore
+        Pixels to leave out: ``(H, W)`` or one mask for each map. They are never selected and have
+        no part in a threshold or an area; boxes stay whole.
 
     Returns
     -------
@@ -85,26 +89,57 @@ def compute_corloc(
     Deselaers et al. (2012), Weakly supervised localization; Choe et al. (2020), arXiv:2001.07437.
     """
     check_choice("protocol", protocol, ("mask", "box"))
-    if protocol == "mask":
+    if protocol == "mask" and ignore is None:
         values = to_numpy(compute_iou(attention, targets, percentile, sign=sign, ties=ties).iou)
+    elif protocol == "mask":
+        maps, keep = _prepare(attention, "signed", ignore)
+        inside = np.broadcast_to(to_numpy(check_masks(targets, maps)), maps.shape)
+        values = np.array(
+            [
+                compute_iou(
+                    map_[kept][None], mask[kept][None], percentile, sign=sign, ties=ties
+                ).iou
+                for map_, mask, kept in zip(maps, inside, keep, strict=True)
+                if kept.any()
+            ]
+        )
     else:
-        maps = _prepare(attention, sign)
-        boxes = _true_boxes(targets, maps)
-        hard = threshold_attention(maps, percentile)
-        pairs = zip(hard, boxes, strict=True)
-        values = np.array([best_box_iou(component_boxes(mask), true) for mask, true in pairs])
+        maps, keep = _prepare(attention, sign, ignore)
+        found = zip(maps, keep, _true_boxes(targets, maps), strict=True)
+        values = np.array(
+            [
+                best_box_iou(component_boxes(_above_quantile(map_, kept, percentile)), true)
+                for map_, kept, true in found
+            ]
+        )
     values = np.atleast_1d(values)
     values = values[np.isfinite(values)]
     return float(np.mean(values >= iou)) if values.size else math.nan
 
 
-def _prepare(attention: Any, sign: Sign) -> NDArray[np.float64]:
+def _prepare(
+    attention: Any, sign: Sign, ignore: Any
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return maps `(images, H, W)` after their sign rule, and the pixels that count."""
     maps = check_maps(attention)
-    check_finite(maps)
-    maps = to_numpy(apply_sign(maps, sign))
-    if maps.ndim != 3:
-        raise InputError(f"a data set of maps has shape (images, H, W); got {maps.ndim} axes")
-    return np.asarray(maps, np.float64)
+    if len(maps.shape) != 3:
+        raise InputError(f"a data set of maps has shape (images, H, W); got {len(maps.shape)} axes")
+    keep = np.ones(tuple(maps.shape), np.bool_)
+    if ignore is not None:
+        keep = ~np.broadcast_to(to_numpy(check_masks(ignore, maps, "ignore")), keep.shape)
+    values = np.where(keep, to_numpy(maps), 0)
+    check_finite(values)
+    return np.asarray(apply_sign(values, sign), np.float64), keep
+
+
+def _above_quantile(
+    values: NDArray[np.float64], keep: NDArray[np.bool_], percentile: float
+) -> NDArray[np.bool_]:
+    """Threshold the pixels of a map that count, literally."""
+    selected = np.zeros_like(keep)
+    if keep.any():
+        selected[keep] = threshold_attention(values[keep][None], percentile)[0]
+    return selected
 
 
 def _true_boxes(boxes: Sequence[Any], maps: NDArray[Any]) -> list[NDArray[np.float64]]:
@@ -159,10 +194,12 @@ def box_iou_curves(
     *,
     thresholds: Sequence[float] | None = None,
     sign: Sign = "positive",
+    ignore: Any = None,
 ) -> NDArray[np.float64]:
     """Best box IoU of each image at each threshold of its min–max scaled map.
 
-    A map that is constant scales to zero. Thresholds default to 0, 0.01, …, 0.99.
+    A map that is constant scales to zero. Thresholds default to 0, 0.01, …, 0.99. Pixels to
+    `ignore` are never selected and have no part in the scaling.
 
     Returns
     -------
@@ -170,19 +207,21 @@ def box_iou_curves(
         ``(images, thresholds)``; NaN rows for images without boxes. Everything about
         `max_box_accuracy`, resampling included, comes from this table.
     """
-    maps = _prepare(attention, sign)
+    maps, keep = _prepare(attention, sign, ignore)
     levels = np.arange(100) / 100 if thresholds is None else np.asarray(thresholds, np.float64)
     curves = np.empty((len(maps), len(levels)))
-    for i, (scaled, true) in enumerate(zip(_min_max(maps), _true_boxes(boxes, maps), strict=True)):
+    found = zip(_min_max(maps, keep), _true_boxes(boxes, maps), strict=True)
+    for i, (scaled, true) in enumerate(found):
         curves[i] = [best_box_iou(component_boxes(scaled >= level), true) for level in levels]
     return curves
 
 
-def _min_max(maps: NDArray[np.float64]) -> NDArray[np.float64]:
-    low = maps.min(axis=(1, 2), keepdims=True)
-    high = maps.max(axis=(1, 2), keepdims=True)
-    scaled: NDArray[np.float64] = (maps - low) / np.where(high > low, high - low, 1)
-    return scaled
+def _min_max(maps: NDArray[np.float64], keep: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Scale the pixels that count to [0, 1]; the others are below."""
+    low = maps.min(axis=(1, 2), keepdims=True, where=keep, initial=np.inf)
+    high = maps.max(axis=(1, 2), keepdims=True, where=keep, initial=-np.inf)
+    span = np.where(high > low, high - low, 1)
+    return np.where(keep, (maps - np.where(keep, low, 0)) / span, -1)
 
 
 class MaxBoxAccuracy(NamedTuple):
@@ -253,12 +292,14 @@ def compute_max_box_accuracy(
     *,
     iou: Sequence[float] = (0.3, 0.5, 0.7),
     sign: Sign = "positive",
+    ignore: Any = None,
 ) -> float:
     """MaxBoxAccV2: share of images with a component box that matches a true box.
 
     Maps are min–max scaled per image and thresholded hard; all components count, each against any
     true box; one threshold per IoU level is chosen for the whole data set; the accuracies at IoU
-    0.3, 0.5 and 0.7 are averaged. Range [0, 1], higher is better. No chance value.
+    0.3, 0.5 and 0.7 are averaged. Range [0, 1], higher is better. No chance value. `ignore` as in
+    `box_iou_curves`.
 
     Examples
     --------
@@ -270,14 +311,17 @@ def compute_max_box_accuracy(
     Choe et al. (2020), Evaluating weakly supervised object localization methods right,
     arXiv:2001.07437; its revision of 2020, arXiv:2007.04178.
     """
-    return max_box_accuracy(box_iou_curves(attention, boxes, sign=sign), iou=iou).value
+    curves = box_iou_curves(attention, boxes, sign=sign, ignore=ignore)
+    return max_box_accuracy(curves, iou=iou).value
 
 
-def compute_pxap(attention: Any, masks: Any, /, *, sign: Sign = "positive") -> float:
+def compute_pxap(
+    attention: Any, masks: Any, /, *, sign: Sign = "positive", ignore: Any = None
+) -> float:
     """PxAP: average precision over all pixels of a data set, maps min–max scaled per image.
 
     Range [0, 1], higher is better, chance the annotated share of the data set. NaN if nothing is
-    annotated.
+    annotated. Pixels to `ignore` are left out.
 
     Examples
     --------
@@ -288,7 +332,9 @@ def compute_pxap(attention: Any, masks: Any, /, *, sign: Sign = "positive") -> f
     ----------
     Choe et al. (2020), arXiv:2001.07437.
     """
-    maps = _prepare(attention, sign)
+    maps, keep = _prepare(attention, sign, ignore)
     inside = np.broadcast_to(to_numpy(check_masks(masks, check_maps(attention))), maps.shape)
-    pooled = _min_max(maps).reshape(1, -1)
-    return float(compute_average_precision(pooled, inside.reshape(1, -1)))
+    if not keep.any():
+        return math.nan
+    pooled = _min_max(maps, keep)[keep][None]
+    return float(compute_average_precision(pooled, inside[keep][None]))

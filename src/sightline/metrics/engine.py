@@ -130,7 +130,8 @@ def score_maps(
         fill(scores.regions, regional)
     for item in asked:
         if not _in_pass(item):
-            _add_on_request(scores, item, _Scene(flat, inside, table, ignored), sign)
+            scene = _Scene(flat, inside, table, ignored, xp.isnan(counts.inside))
+            _add_on_request(scores, item, scene, sign)
     return scores
 
 
@@ -281,16 +282,30 @@ class _Scene(NamedTuple):
     masks: Array
     table: RegionTable | None
     ignored: NDArray[np.bool_] | None
+    dropped: Array
+
+    def seen(self, row: int) -> list[int]:
+        """Return the regions of a map that are not wholly ignored."""
+        table = cast("RegionTable", self.table)
+        regions = range(*table.spans[row])
+        if self.ignored is None:
+            return list(regions)
+        keep = ~self.ignored[row]
+        return [region for region in regions if (table.mask(region, *keep.shape) & keep).any()]
 
     def apply(self, spec: MetricSpec, maps: Array, *against: Array, sign: Sign) -> Array:
-        """Return a metric of each map, without the pixels to ignore."""
+        """Return a metric of each map, without the pixels to ignore; NaN for dropped maps."""
+        xp = namespace(maps)
+        maps = xp.where(self.dropped[:, None, None], xp.zeros_like(maps), maps)
         if self.ignored is None:
-            return spec.function(maps, *against, sign=sign)
-        if spec.spatial:  # places matter: no energy is where nothing counts
+            values = spec.function(maps, *against, sign=sign)
+        elif spec.spatial:  # places matter: no energy is where nothing counts
             kept = (_without(array, self.ignored) for array in (maps, *against))
-            return spec.function(*kept, sign=sign)
-        function = partial(spec.function, sign=sign)
-        return each_kept(function, maps, *against, ignored=self.ignored)
+            values = spec.function(*kept, sign=sign)
+        else:
+            function = partial(spec.function, sign=sign)
+            values = each_kept(function, maps, *against, ignored=self.ignored)
+        return nan_where(self.dropped, values)
 
 
 def _add_on_request(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> None:
@@ -327,7 +342,7 @@ def _add_tolerant(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> Non
 
 def _against(spec: MetricSpec, scene: _Scene) -> list[Array]:
     """Return what a metric compares the maps with."""
-    maps, masks, table, _ = scene
+    maps, masks, table, *_ = scene
     xp = namespace(maps)
     found = []
     for need in spec.needs:
@@ -344,9 +359,7 @@ def _against(spec: MetricSpec, scene: _Scene) -> list[Array]:
                 )
             height, width = maps.shape[-2:]
             scale = np.array([width, height, width, height])
-            targets = [
-                soft_target(table.boxes[start:stop] / scale, height, width)
-                for start, stop in table.spans
-            ]
+            boxes = table.boxes / scale
+            targets = [soft_target(boxes[scene.seen(i)], height, width) for i in range(len(maps))]
             found.append(xp.asarray(np.stack(targets), device=maps.device))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline._arrays import is_torch, namespace
 from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
@@ -54,7 +55,7 @@ def compute_image_iou(
     Parameters as in `compute_iou`.
     """
     maps, keep = _kept(attention, annotation)
-    mask = annotation.union_mask(*keep.shape)[keep][None]
+    mask = _one_row(annotation.union_mask(*keep.shape), keep)
     found: IoU = compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
     return found
 
@@ -80,7 +81,7 @@ def compute_per_bbox_iou(
     maps, keep = _kept(attention, annotation)
     found = []
     for region in annotation.scored:
-        mask = region.to_mask(*keep.shape)[keep][None]
+        mask = _one_row(region.to_mask(*keep.shape), keep)
         iou, a, g = (
             float(x)
             for x in compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
@@ -90,12 +91,22 @@ def compute_per_bbox_iou(
 
 
 def _kept(attention: Any, annotation: Annotation) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the pixels of maps that are not ignored, as maps of one row, and which those are."""
+    """Return maps without ignored pixels, as maps of one row, and which pixels those have."""
     maps = check_maps(attention)
     keep = ~annotation.ignore_mask(maps.shape[-2], maps.shape[-1])
     if not keep.any():
         raise InputError(f"image {annotation.image_id!r}: every pixel is ignored")
-    return maps[..., keep][..., None, :], keep
+    if keep.all():
+        return maps, keep
+    xp = namespace(maps)
+    flat = xp.reshape(maps, (*maps.shape[:-2], keep.size))
+    device = {"device": maps.device} if is_torch(maps) else {}
+    kept = xp.take(flat, xp.asarray(keep.ravel().nonzero()[0], **device), axis=-1)
+    return kept[..., None, :], keep
+
+
+def _one_row(mask: NDArray[np.bool_], keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return mask if keep.all() else mask[keep][None]
 
 
 def bbox_recall(

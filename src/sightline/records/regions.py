@@ -248,14 +248,15 @@ class Annotation:
         """Return a density that is high in the middle of each scored region, in [0, 1].
 
         A Gaussian for the box of each region on the grid, σ = side / 4, joined by the maximum; 0
-        where pixels are ignored.
+        where pixels are ignored. A region that is wholly ignored has none.
         """
         from sightline import _raster
 
-        masks = (region.to_mask(height, width) for region in self.scored)
-        boxes = [box for mask in masks if (box := _raster.mask_box(mask)) is not None]
-        target = _raster.soft_target(boxes, height, width)
-        target[self.ignore_mask(height, width)] = 0
+        ignored = self.ignore_mask(height, width)
+        masks = [region.to_mask(height, width) for region in self.scored]
+        boxes = [_raster.mask_box(mask) for mask in masks if (mask & ~ignored).any()]
+        target = _raster.soft_target(filter(None, boxes), height, width)
+        target[ignored] = 0
         return target
 
 

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import pickle
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sightline.data.datasets import load_dataset
-from sightline.data.facades import STYLES, Facade, facades, taxonomy
+from sightline.data.facades import STYLES, Facade, facade_of, facades, taxonomy
 from sightline.data.facades import dataset as module
-from sightline.records import InputError
+from sightline.records import Annotation, InputError, Sample
 
 
 def test_samples_are_the_facades_of_the_seed() -> None:
@@ -64,6 +66,26 @@ def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
 def test_load_dataset_knows_it() -> None:
     dataset = load_dataset("facades", count=5, seed=2, size=64, split="test")
     np.testing.assert_array_equal(dataset[0].image(), Facade.generate(2, 4, 64).image())
+
+
+def test_the_facade_of_a_sample() -> None:
+    dataset = load_dataset("facades", count=9, seed=2, size=64, confounded=True, split="test")
+    for sample in (dataset[0], pickle.loads(pickle.dumps(dataset))[0]):  # noqa: S301
+        facade, wanted = facade_of(sample), Facade.generate(2, 4, 64, confounded=True)
+        assert (facade.seed, facade.index, facade.size, facade.confounded) == (2, 4, 64, True)
+        assert facade.evidence == wanted.evidence
+        np.testing.assert_array_equal(facade.image(), sample.image())
+
+
+def test_other_samples_have_no_facade() -> None:
+    def load() -> np.ndarray:
+        return np.zeros((64, 64, 3), np.uint8)
+
+    annotation = Annotation("mine.png", 64, 64, ())
+    with pytest.raises(InputError, match=r"image 'mine.png' must be .* without a file"):
+        facade_of(Sample("mine.png", annotation, "", None, load))
+    with pytest.raises(InputError, match=r"image 'mine.png' must be .* read from a/mine.png"):
+        facade_of(Sample("mine.png", annotation, "", Path("a/mine.png"), load))
 
 
 @pytest.mark.parametrize(

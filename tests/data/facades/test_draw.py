@@ -9,11 +9,12 @@ from PIL import Image, ImageDraw
 from sightline._raster import mask_box
 from sightline.data.facades import Facade
 from sightline.data.facades.camera import Camera
-from sightline.data.facades.colours import Backdrop, Look
+from sightline.data.facades.colours import Backdrop, Look, Masonry
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.draw import Drawing, Setting, draw
 from sightline.data.facades.painters import PAINTERS
-from sightline.data.facades.scene import Part, draw_plan, foreground, place
+from sightline.data.facades.scene import GROUND, Part, draw_plan, foreground, place
+from sightline.data.facades.shapes import Box
 from sightline.data.facades.styles import ROLES
 
 
@@ -41,14 +42,13 @@ def lineage(parts: tuple[Part, ...], number: int) -> set[int]:
 
 
 def painted_apart(part: Part, setting: Setting) -> np.ndarray:
-    """All pixels of one part alone, inlays too, on its own sheet of twice the size."""
+    """All pixels of one part alone, on its own sheet of twice the size."""
     side = 2 * setting.size
     sheet = Image.new("1", (side, side))
     for shape in PAINTERS[part.name](part.box, setting.look, part.variant):
-        if shape.is_solid:
-            x, y = setting.camera.project(*np.array(shape.outline).T)
-            pixels = np.floor(np.stack([x, y], axis=1) * side).astype(int)
-            ImageDraw.Draw(sheet).polygon([tuple(p) for p in pixels.tolist()], fill=1)
+        x, y = setting.camera.project(*np.array(shape.outline).T)
+        pixels = np.floor(np.stack([x, y], axis=1) * side).astype(int)
+        ImageDraw.Draw(sheet).polygon([tuple(p) for p in pixels.tolist()], fill=1)
     return np.asarray(sheet)
 
 
@@ -69,6 +69,16 @@ def test_masks_are_what_later_parts_leave_visible(index: int) -> None:
         assert sight.share == pytest.approx(visible.sum() / sheets[number].sum())
     anything = np.any(sheets, axis=0).reshape(80, 2, 80, 2).any(axis=(1, 3))
     np.testing.assert_array_equal(drawing.background, ~anything)
+
+
+@pytest.mark.parametrize("index", range(12))
+def test_nothing_but_sky_and_ground_is_painted_on_the_background(index: int) -> None:
+    parts, setting = scene(index, 112)
+    drawing, empty = draw(parts, setting), draw((), setting)
+    assert empty.background.all()
+    assert empty.sights == ()
+    painted = (drawing.image != empty.image).any(axis=2)
+    assert not (painted & drawing.background).any()
 
 
 def test_a_window_makes_no_hole_in_its_tower_but_a_tree_does(few: tuple[Facade, ...]) -> None:
@@ -102,11 +112,16 @@ def test_gain_brightens_and_textures_are_the_same_for_any_parts() -> None:
 
 
 def test_walls_have_joints_and_plaster_has_none() -> None:
-    seen = {}
-    for index in range(40):
-        look = Look.draw(Dice(8, index, "colour"))
-        seen[look.masonry.joint > 0] = look.masonry
-    assert set(seen) == {False, True}
+    _, setting = scene(0, 128)
+    wall = (Part("wall", Box(0.0, 0.0, 1.0, GROUND)),)
+    frontal = Camera(scale=1.0, x=0.5, y=GROUND, centre=0.5, pan=0.0, tilt=0.0)
+    for joint in (0, 60):
+        look = replace(setting.look, masonry=Masonry(courses=16, stones=8, joint=joint, tone=0))
+        drawing = draw(wall, replace(setting, camera=frontal, look=look))
+        # The middle of the wall: a course is 8 rows high, and its joint is the first.
+        rows = drawing.image[16:96, 16:112].astype(int).mean(axis=(1, 2)).reshape(10, 8)
+        depth = np.median(rows[:, 3:] - rows[:, :1])
+        assert (depth > 30) if joint else (abs(depth) < 5)
 
 
 @pytest.mark.parametrize("size", [64, 518])

@@ -17,7 +17,7 @@ from sightline.data.facades.camera import Camera
 from sightline.data.facades.colours import GROUNDS, SKIES, Look
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.painters import PAINTERS
-from sightline.data.facades.scene import foreground, place
+from sightline.data.facades.scene import draw_plan, foreground, place
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sightline.data.facades.scene import Part
 
 PINNED = [(seed, index) for seed in (0, 1, 2**32 - 1) for index in (0, 3, 6, 9)]
-DIGEST = "d105896d5abc6a5cd5412c7eaaa0ed566d5ba9882b6556c5835724d66e80b94f"
+DIGEST = "2b6b15d2b6abc9e01c445c4c966ef71ab6bc962c62fa2fb82c50c4b8463bbf60"
 
 
 def digest(places: list[tuple[int, int]]) -> str:
@@ -213,6 +213,48 @@ def test_nothing_but_the_forms_depends_on_the_style() -> None:
         assert not (changed(ours, theirs) & ~where).any()
 
 
+def test_a_hidden_part_is_placed_all_the_same() -> None:
+    facade = Facade.generate(0, 340, 96)  # a tree stands before its clock
+    assert "clock" in facade.labels
+    assert "clock" not in {part.label for part in facade.parts}
+    assert facade.labels == Facade.generate(0, 340, 224).labels
+    edited = facade.without("clock")
+    assert "clock" not in edited.labels
+    assert not (changed(facade, edited) & ~touched(facade, "detail")).any()
+
+
+def test_the_layout_knows_nothing_of_the_style() -> None:
+    for seed in (0, 12):
+        facades = [Facade.generate(seed, index) for index in range(24)]
+        assert {facade.style for facade in facades} == set(STYLES)
+        for index, facade in enumerate(facades):
+            assert facade.plan == draw_plan(Dice(seed, index, "layout"))
+
+
+def test_nothing_decides_a_tie() -> None:
+    tied = 0
+    for index in range(8):
+        facade = Facade.generate(4, index)
+        roles = [role for role in ROLES if role in {PART_TYPES[n][0] for n in facade.labels}]
+        for number, role in enumerate(roles):
+            facade = facade.with_style_of(STYLES[number % 2], role)
+        if len(roles) % 2 == 0:
+            votes = len(roles) // 2
+            assert list(facade.evidence.values()) == [votes, votes, 0, 0]
+            assert (facade.style, facade.deciding) == ("mixed", ())
+            tied += 1
+        else:
+            assert facade.style == STYLES[0]
+            wanted = {ROLES[role][STYLES[0]].label for role in roles[::2]}
+            assert set(facade.deciding) == wanted
+        for role in ("tower", "detail", *ROLES):
+            if role in {PART_TYPES[name][0] for name in facade.labels}:
+                facade = facade.without(role)
+        assert (facade.labels, facade.style, facade.deciding) == ((), "mixed", ())
+        assert facade.annotation("representative").regions == ()
+    assert 0 < tied < 8
+
+
 # What if.
 
 
@@ -268,7 +310,19 @@ def test_with_style_of_redraws_in_place(few: tuple[Facade, ...]) -> None:
             assert edited.evidence == counted
 
 
-def test_with_style_of_keeps_the_number_of_instances() -> None:
+def windows(names: Iterable[str]) -> int:
+    return sum(PART_TYPES.get(name, ("",))[0] == "window" for name in names)
+
+
+def test_as_many_are_placed_in_another_form_though_not_as_many_may_be_seen() -> None:
+    facade = Facade.generate(0, 10, 112)  # a slim tree stands before two
+    edited = facade.with_style_of("Romanesque", "window")
+    placed = [windows(p.name for p in place(f.plan, f.forms)) for f in (facade, edited)]
+    assert placed == [11, 11]
+    assert [windows(p.label for p in f.parts) for f in (facade, edited)] == [9, 10]
+
+
+def test_with_style_of_keeps_the_places_of_instances() -> None:
     for index in range(12):
         facade = Facade.generate(9, index, 224)
         for style in STYLES:
@@ -401,6 +455,56 @@ def test_representatives_are_drawn_evenly(many: tuple[Facade, ...]) -> None:
                 places.append((rank[part.label] - 0.5) / same)
     assert len(places) > 150
     assert np.mean(places) == pytest.approx(0.5, abs=0.07)
+
+
+def chosen(facade: Facade) -> dict[str, int]:
+    """The number of the representative of each part type."""
+    regions = facade.annotation("representative").regions
+    return {region.label: facade.parts[region.index].number for region in regions}
+
+
+def plain_to_see(facade: Facade) -> dict[str, set[int]]:
+    """The numbers of the instances that are not difficult, by part type."""
+    found: dict[str, set[int]] = {label: set() for label in PART_TYPES}
+    for part in facade.parts:
+        if not part.is_difficult:
+            found[part.label].add(part.number)
+    return found
+
+
+def test_a_representative_stays_when_something_else_is_removed(few: tuple[Facade, ...]) -> None:
+    compared = 0
+    for facade in (Facade.generate(31, 1, 96), *few):
+        before, easy = chosen(facade), plain_to_see(facade)
+        for removed in facade.labels:
+            edited = facade.without(removed)
+            after, left = chosen(edited), plain_to_see(edited)
+            everything = place(facade.plan, facade.forms)
+            assert all(everything[part.number].name == part.label for part in edited.parts)
+            for label in after:
+                # Instances may go with what carried them, and others may come into sight.
+                if before[label] in left[label] and left[label] <= easy[label]:
+                    assert after[label] == before[label], (removed, label)
+                    compared += len(easy[label]) > 1
+    assert compared > 200
+
+
+def test_a_representative_is_the_same_at_any_size_and_in_any_form() -> None:
+    compared = 0
+    for index in range(12):
+        facade = Facade.generate(2, index, 96)
+        window = ROLES["window"][facade.forms["window"]].label
+        style = STYLES[STYLES.index(facade.forms["window"]) - 1]
+        other = facade.with_style_of(style, "window")
+        exchanged = {ROLES["window"][style].label: window}
+        for twin, names in ((Facade.generate(2, index, 224), {}), (other, exchanged)):
+            seen, easy = plain_to_see(twin), plain_to_see(facade)
+            for label, number in chosen(twin).items():
+                former = names.get(label, label)
+                if seen[label] == easy[former]:
+                    assert number == chosen(facade)[former], label
+                    compared += len(seen[label]) > 1
+    assert compared > 40
 
 
 def test_the_most_salient_is_large_and_central(many: tuple[Facade, ...]) -> None:

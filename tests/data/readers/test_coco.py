@@ -50,7 +50,13 @@ def _images(folder: Path, *names: str) -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["annotations/instances_val.json", "annotations/val.json", "annotations/x.json", "x.json"],
+    [
+        "annotations/instances_val.json",
+        "annotations/val.json",
+        "annotations/person_keypoints_val.json",
+        "val/_annotations.coco.json",
+        "x_val.json",
+    ],
 )
 def test_the_file_is_found(tmp_path: Path, file: str) -> None:
     _write(tmp_path / file, _content())
@@ -75,6 +81,47 @@ def test_several_files_are_listed(tmp_path: Path) -> None:
     file = "annotations/instances_train.json"
     assert load_dataset("coco", tmp_path, annotations=file).ids == ("t.png",)
     assert load_dataset("coco", tmp_path / file).ids == ("t.png",)
+
+
+def test_a_split_is_not_invented(tmp_path: Path) -> None:
+    file = _write(tmp_path / "annotations" / "instances_train2017.json", _content())
+    message = r"no file of split 'val2017'; there are: annotations/instances_train2017\.json$"
+    chosen: dict[str, Any] = {"annotations": "annotations/instances_train2017.json"}
+    for path, options in ((tmp_path, {}), (tmp_path, chosen), (file, {})):
+        with pytest.raises(InputError, match=message):
+            load_dataset("coco", path, split="val2017", **options)
+        assert load_dataset("coco", path, split="train2017", **options).splits == {"train2017": 3}
+    _write(tmp_path / "annotations" / "instances_test2017.json", _content())
+    message = "no file of split 'val2017'; there are: annotations/instances_test2017.json, annot"
+    with pytest.raises(InputError, match=message):
+        load_dataset("coco", tmp_path, split="val2017")
+
+
+def test_a_folder_for_each_split(tmp_path: Path) -> None:
+    for split in ("train", "valid"):
+        _write(tmp_path / split / "_annotations.coco.json", _content())
+        _images(tmp_path / split)
+    message = r": train/_annotations\.coco\.json, valid/_annotations\.coco\.json; choose: split="
+    with pytest.raises(InputError, match=message):
+        load_dataset("coco", tmp_path)
+    found = load_dataset("coco", tmp_path, split="valid")
+    assert (found.splits, found.root) == ({"valid": 3}, tmp_path)
+    for path in (tmp_path / "valid", tmp_path / "valid" / "_annotations.coco.json"):
+        assert load_dataset("coco", path)[1].path == found[1].path
+    assert found[1].path == tmp_path / "valid" / "a.png"
+    (tmp_path / "valid" / "a.png").unlink()  # the one of the same name in train/ is another
+    assert load_dataset("coco", tmp_path, split="valid")[1].path == tmp_path / "valid" / "a.png"
+
+
+def test_files_of_other_tasks(tmp_path: Path) -> None:
+    content = _content()
+    no_categories = {key: content[key] for key in ("images", "annotations")}
+    _write(tmp_path / "annotations" / "captions_val.json", no_categories)
+    _write(tmp_path / "annotations" / "person_keypoints_val.json", _content("p.png"))
+    (tmp_path / "annotations" / "folder_val.json").mkdir()
+    (tmp_path / "annotations" / "._person_keypoints_val.json").write_bytes(b"\x00\x05")
+    assert load_dataset("coco", tmp_path, split="val").ids == ("p.png",)
+    assert load_dataset("coco", tmp_path).ids == ("p.png",)
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -103,7 +150,41 @@ def test_the_images_are_found(tmp_path: Path, folder: str, whole: bool) -> None:
 def test_the_name_of_the_file_says_where_its_images_are(tmp_path: Path) -> None:
     file = _write(tmp_path / "annotations" / "instances_val2017.json", _content())
     _images(tmp_path / "val2017")
-    assert load_dataset("coco", file)[1].path == tmp_path / "val2017" / "a.png"
+    _images(tmp_path / "train2017", "gone.png", "a.png")
+    found = load_dataset("coco", file)
+    assert found[1].path == tmp_path / "val2017" / "a.png"
+    assert found[0].path == tmp_path / "val2017" / "gone.png"  # not that of another split
+    (tmp_path / "val2017" / "a.png").rename(tmp_path / "val2017" / "a.PNG")
+    assert load_dataset("coco", file)[1].path == tmp_path / "val2017" / "a.PNG"
+
+
+def test_images_are_found_below(tmp_path: Path) -> None:
+    file = _write(tmp_path / "annotations" / "x.json", _content())
+    _images(tmp_path / "one" / "two", "a.png")
+    _images(tmp_path / "three", "b.png")
+    for path in (tmp_path, file):
+        found = load_dataset("coco", path)
+        assert found[1].path == tmp_path / "one" / "two" / "a.png"
+        assert found[2].path == tmp_path / "three" / "b.png"
+    _images(tmp_path / "three", "a.png")
+    message = r"'a\.png': 2 files have this name: one/two/a\.png, three/a\.png"
+    with pytest.raises(InputError, match=message):
+        load_dataset("coco", tmp_path)
+
+
+def test_sizes_that_are_missing_are_those_of_the_images(tmp_path: Path) -> None:
+    content = _content("a.png", "b.png")
+    for image in content["images"]:
+        del image["width"], image["height"]
+    file = _write(tmp_path / "x.json", content)
+    _images(tmp_path / "images", "a.png")
+    with pytest.raises(InputError, match=r"images\[1\]: image 1: width and height are missing"):
+        load_dataset("coco", file)
+    _images(tmp_path / "images", "b.png")
+    for kind in ("coco", "folder"):
+        found = load_dataset(kind, file)
+        assert (found[0].annotation.width, found[0].annotation.height) == (4, 3)
+        assert found[0].annotation.regions[0].box == pytest.approx((0, 0, 2 / 4, 2 / 3))
 
 
 def test_the_folder_of_the_images_can_be_given(tmp_path: Path) -> None:
@@ -196,7 +277,6 @@ def _set_region(**change: Any) -> Callable[[dict[str, Any]], object]:
             "image 2: image 'b.png' appears twice",
             (2, 2),
         ),
-        (_set_image(id=0), "images[1]", "id 0 appears twice", (2, 2)),
         (
             lambda c: c["images"].insert(1, ["a.png"]),
             "images[1]",
@@ -211,7 +291,12 @@ def _set_region(**change: Any) -> Callable[[dict[str, Any]], object]:
         ),
         (_set_region(bbox=[0, 0, 10**400, 1]), "annotations[0] (id 1)", "4 finite numbers", (3, 1)),
         (_set_region(id=2), "annotations[1] (id 2)", "id 2 appears twice", (3, 1)),
-        (_set_region(score="high"), "annotations[0] (id 1)", "score must be 1 finite", (3, 1)),
+        (
+            _set_region(score="high"),
+            "annotations[0] (id 1)",
+            "score must be a finite number",
+            (3, 1),
+        ),
         (_set_region(iscrowd=2), "annotations[0] (id 1)", "iscrowd must be 0 or 1, got 2", (3, 1)),
     ],
 )

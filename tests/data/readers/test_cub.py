@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from sightline.data.datasets import load_dataset
+from sightline.data.problems import Problems
+from sightline.data.readers.cub import read
 from sightline.records import InputError, Taxonomy
 from tests.data.fixtures_files import write_grey, write_image, write_texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALBATROSS, AUK = "001.Black_footed_Albatross", "002.Crested_Auk"
 FIRST, SECOND, THIRD = f"{ALBATROSS}/A_0046_18.jpg", f"{AUK}/B_0001.jpg", f"{AUK}/B_0002.jpg"
@@ -148,9 +148,13 @@ def test_masks_take_half_of_the_largest_value(folder: Path) -> None:
     assert third.annotation.dropped[0].flags == ("empty",)
 
 
-def test_segmentations_may_lie_beside_the_folder(folder: Path) -> None:
+def test_segmentations_may_lie_beside_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_masks(folder.parent)
     assert len(load_dataset("cub", folder, regions="mask")[0].annotation.regions) == 1
+    monkeypatch.chdir(folder)
+    assert len(read(Path(), Problems(), None, regions="mask")[0].annotation.regions) == 1
 
 
 def test_a_mask_is_decoded_once_and_when_asked_for(folder: Path) -> None:
@@ -162,6 +166,15 @@ def test_a_mask_is_decoded_once_and_when_asked_for(folder: Path) -> None:
         _ = dataset[0].annotation
     (folder / SEGMENTATION).write_bytes(whole)
     assert dataset[0].annotation is dataset.by_id(IDS[0]).annotation
+
+
+def test_a_mask_that_cannot_be_decoded_is_set_aside_alone(folder: Path) -> None:
+    write_masks(folder)
+    whole = (folder / SEGMENTATION).read_bytes()
+    (folder / SEGMENTATION).write_bytes(whole[: len(whole) // 2])
+    dataset = load_dataset("cub", folder, regions="mask", skip_bad=True)
+    assert tuple(dataset.annotations()) == IDS[1:]
+    assert "A_0046_18.png: cannot be read as an image" in str(dataset.skipped[0])
 
 
 @pytest.mark.parametrize("broken", ["missing", "other size", "text"])
@@ -229,7 +242,7 @@ def test_a_bad_part_is_named_or_set_aside_alone(
             r"has no line in classes\.txt for its class 9",
         ),
         ("train_test_split.txt", "2 1\n", "", r"has no line in train_test_split\.txt"),
-        ("images.txt", SECOND, f"{AUK}/none.jpg", "no such image"),
+        ("images.txt", SECOND, f"{AUK}/none.jpg", "pixels .*skip_bad leaves.*: no such image"),
         ("images.txt", SECOND, "../secret.jpg", r"'\.\./secret\.jpg' leaves the folder"),
         ("images.txt", SECOND, "a b.jpg", "image name|no such image"),
         ("images.txt", SECOND, FIRST, "image id .* of image 2 is that of image 1"),
@@ -290,6 +303,25 @@ def test_an_unreadable_file_is_named(folder: Path, text: bytes | None) -> None:
         load_dataset("cub", folder, skip_bad=True)
 
 
+def test_a_table_must_not_be_a_link_to_elsewhere(folder: Path) -> None:
+    for name in TEXTS:
+        (folder / name).rename(folder.parent / "elsewhere")
+        (folder / name).symlink_to(folder.parent / "elsewhere")
+        for regions in ("parts", "box"):
+            if name != "bounding_boxes.txt" if regions == "parts" else "parts/" not in name:
+                with pytest.raises(InputError, match=rf"{name}: '{name}' leaves the folder"):
+                    load_dataset("cub", folder, regions=regions, skip_bad=True)
+        (folder / name).unlink()
+        (folder.parent / "elsewhere").rename(folder / name)
+
+
+def test_endings_of_images_may_be_in_other_case(folder: Path) -> None:
+    (folder / "images" / FIRST).rename(folder / "images" / FIRST.replace(".jpg", ".JPG"))
+    sample = load_dataset("cub", folder)[0]
+    assert sample.image_id == IDS[0]
+    assert sample.image().shape == (20, 40, 3)
+
+
 def test_windows_line_ends_and_a_byte_order_mark_are_fine(folder: Path) -> None:
     for name, text in TEXTS.items():
         write_texts(folder, {name: "\ufeff" + text.replace("\n", "\r\n")})
@@ -307,7 +339,16 @@ def test_turned_images_have_their_upright_size(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"regions": "masks"}, {"radius": -1.0}, {"radius": float("nan")}, {"at": 0}],
+    [
+        {"regions": "masks"},
+        {"radius": -1.0},
+        {"radius": float("nan")},
+        {"radius": "a"},
+        {"radius": True},
+        {"radius": 10**400},
+        {"at": 0},
+        {"at": None},
+    ],
 )
 def test_options_are_checked(folder: Path, options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):

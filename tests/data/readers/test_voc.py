@@ -32,7 +32,7 @@ def thing(name: str, *corners: object, more: str = "") -> str:
     return f"<object><name>{name}</name><pose>Left</pose>{bndbox(*corners)}{more}</object>"
 
 
-def xml(filename: str, size: tuple[int, int] | None, *things: str) -> str:
+def xml(filename: str, size: tuple[object, object] | None, *things: str) -> str:
     written = f"<filename>{filename}</filename>" if filename else ""
     if size is not None:
         written += (
@@ -66,6 +66,9 @@ TEXTS = {
     "ImageSets/Main/dog_train.txt": "000001  1\n000002 -1\n",
     "ImageSets/Segmentation/trainval.txt": "000001\n",
 }
+
+
+GOOD = thing("dog", 1, 1, 2, 2)
 
 
 @pytest.fixture
@@ -110,6 +113,95 @@ def test_images_are_found_by_their_name_or_that_of_the_file(folder: Path) -> Non
     assert dataset[2].image().shape == (10, 20, 3)
     with pytest.raises(InputError, match=r"000004\.jpg: no such image"):
         dataset[3].image()
+
+
+@pytest.mark.parametrize(
+    ("annotation", "image"),
+    [
+        ("a.xml", "a.jpg"),
+        ("annotations/a.xml", "images/a.jpg"),
+        ("ANNOTATIONS/a.xml", "Images/a.jpg"),
+        ("Annotations/a.xml", "a.jpg"),
+        ("Annotations/a.xml", "Annotations/a.jpg"),
+        ("annotations/a.xml", "JPEGImages/a.JPG"),
+        ("below/annotations/a.xml", "below/images/a.jpg"),
+    ],
+)
+def test_files_may_lie_elsewhere(tmp_path: Path, annotation: str, image: str) -> None:
+    write_texts(tmp_path, {annotation: xml("a.jpg", (8, 8), GOOD), "notes/b.txt": "no XML"})
+    write_image(tmp_path / image, (8, 8))
+    (sample,) = load_dataset("voc", tmp_path)
+    assert (sample.image_id, sample.split, sample.path) == ("a.jpg", "", tmp_path / image)
+    assert [region.label for region in sample.annotation.regions] == ["dog"]
+    assert sample.image().shape == (8, 8, 3)
+
+
+@pytest.mark.parametrize(("xmls", "images"), [("", ""), ("annotations/", "images/")])
+def test_folders_may_be_splits(tmp_path: Path, xmls: str, images: str) -> None:
+    for split in ("train", "valid", "test"):
+        write_texts(tmp_path / split, {f"{xmls}a.xml": xml("a.jpg", (8, 8), GOOD)})
+        write_image(tmp_path / split / f"{images}a.jpg", (8, 8))
+    dataset = load_dataset("voc", tmp_path)
+    assert dataset.root == tmp_path
+    assert [(sample.image_id, sample.split) for sample in dataset] == [
+        ("train__a.jpg", "train"),
+        ("valid__a.jpg", "valid"),
+        ("test__a.jpg", "test"),
+    ]
+    assert dataset[1].image().shape == (8, 8, 3)
+    for split in ("val", "valid"):
+        (sample,) = load_dataset("voc", tmp_path, split=split)
+        assert sample.path == tmp_path / "valid" / f"{images}a.jpg"
+
+
+@pytest.mark.parametrize("written", ["IMG_77.jpg", "photos\\\\b.jpg", "C:\\\\b.jpg", "b.png"])
+def test_an_image_may_be_named_like_the_file(tmp_path: Path, written: str) -> None:
+    write_texts(tmp_path, {"Annotations/b.xml": xml(written, (8, 8))})
+    write_image(tmp_path / "JPEGImages" / "b.jpg", (8, 8))
+    (sample,) = load_dataset("voc", tmp_path)
+    assert (sample.image_id, sample.path) == ("b.jpg", tmp_path / "JPEGImages" / "b.jpg")
+
+
+def test_names_from_windows_have_folders(tmp_path: Path) -> None:
+    write_texts(tmp_path, {"Annotations/b.xml": xml("west\\a.jpg", (8, 8))})
+    write_image(tmp_path / "JPEGImages" / "west" / "a.JPG", (8, 8))
+    (sample,) = load_dataset("voc", tmp_path)
+    assert sample.image_id == "west__a.jpg"
+    assert sample.path == tmp_path / "JPEGImages" / "west" / "a.JPG"
+
+
+@pytest.mark.parametrize(
+    ("written", "flags"),
+    [
+        ("True", ("difficult",)),
+        ("yes", ("difficult",)),
+        (" 1 ", ("difficult",)),
+        ("false", ()),
+        ("No", ()),
+        ("", ()),
+    ],
+)
+def test_flags_may_be_words(tmp_path: Path, written: str, flags: tuple[str, ...]) -> None:
+    text = thing("dog", 1, 1, 2, 2, more=f"<difficult>{written}</difficult>")
+    write_texts(tmp_path, {"Annotations/b.xml": xml("b.jpg", (8, 8), text)})
+    assert load_dataset("voc", tmp_path)[0].annotation.regions[0].flags == flags
+
+
+def test_what_systems_leave_behind_is_passed_over(folder: Path) -> None:
+    names = ("Annotations/._000001.xml", "ImageSets/Main/._train.txt")
+    write_texts(folder, dict.fromkeys(names, b"\0\5\x16\7\xff"))
+    write_texts(folder.parent, {"__MACOSX/Annotations/a.xml": "", ".x/Annotations/a.xml": ""})
+    assert len(load_dataset("voc", folder.parent)) == 4
+    with pytest.raises(InputError, match="lists: dog_train, test, train, trainval, val"):
+        load_dataset("voc", folder, split="dev")
+
+
+@pytest.mark.parametrize("name", ["ImageSets/Main/train.txt", "Annotations/000001.xml"])
+def test_a_link_must_stay_in_the_folder(folder: Path, name: str) -> None:
+    (folder / name).rename(folder.parent / "elsewhere")
+    (folder / name).symlink_to(folder.parent / "elsewhere")
+    with pytest.raises(InputError, match=rf"{name}: '{name}' leaves the folder"):
+        load_dataset("voc", folder)
 
 
 def test_labels_without_parts_stand_alone(folder: Path) -> None:
@@ -181,7 +273,9 @@ def test_takes_a_folder_that_holds_exactly_one(folder: Path) -> None:
     write_texts(folder.parent / "VOC2012", {"Annotations/a.xml": xml("a.jpg", (1, 1))})
     with pytest.raises(InputError, match="several data sets, name one of them: VOC2007, VOC2012"):
         load_dataset("voc", folder.parent)
-    with pytest.raises(InputError, match="needs a folder Annotations"):
+    with pytest.raises(
+        InputError, match="needs XML files in a folder Annotations, beside the images, or in"
+    ):
         load_dataset("voc", folder / "JPEGImages")
 
 
@@ -244,6 +338,9 @@ def test_a_mask_must_fit_its_image(folder: Path) -> None:
     write_grey(file, MASK + 1, "P")
     with pytest.raises(InputError, match=r"000001\.png: has object 3, the XML only 2"):
         _ = load_dataset("voc", folder, masks=True)[0].annotation
+    dataset = load_dataset("voc", folder, masks=True, skip_bad=True)
+    assert (len(dataset), dataset.annotations()) == (0, {})
+    assert [problem.where.endswith("000001.xml") for problem in dataset.skipped] == [True]
     write_grey(file, MASK, "RGB")
     with pytest.raises(InputError, match=r"000001\.png: .*must have a palette, has mode 'RGB'"):
         _ = load_dataset("voc", folder, masks=True)[0].annotation
@@ -252,9 +349,6 @@ def test_a_mask_must_fit_its_image(folder: Path) -> None:
     file.write_bytes(file.read_bytes()[:-30])
     with pytest.raises(InputError, match=r"000001\.png: cannot be read as a mask"):
         _ = dataset[0].annotation
-
-
-GOOD = thing("dog", 1, 1, 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +361,7 @@ GOOD = thing("dog", 1, 1, 2, 2)
         (thing("cat", "", 1, 4, 2), "xmin must be a finite number, got ''"),
         ("<object><name>cat</name></object>", "xmin must be a finite number, got ''"),
         (thing(" ", 1, 1, 2, 2), "has no name"),
+        (thing("cat", 1, 1, 2, 2, more="<difficult>2</difficult>"), "difficult must be 0 or 1"),
     ],
 )
 def test_a_bad_object_is_named_or_set_aside_alone(folder: Path, bad: str, said: str) -> None:
@@ -307,6 +402,8 @@ EXTERNAL = '<!DOCTYPE a SYSTEM "http://127.0.0.1/a.dtd"><annotation/>'
         ("", "is not valid XML"),
         ("<html/>", "must be an <annotation>, got <html>"),
         (xml("000004.jpg", (-8, 8)), "width and height of size must be whole numbers >= 0"),
+        (xml("000004.jpg", ("1e300", 8)), "width and height of size must be whole numbers >= 0"),
+        (xml("x" * 5000, (8, 8)), "must give an id of 1 to 200 characters"),
         (xml("000004.jpg", None), "size is missing, and cannot be taken from the image: .*no such"),
         (xml("../../../x.jpg", (8, 8)), "leaves the folder"),
         (xml("http://a/b.jpg", (8, 8)), "image name 'http://a/b.jpg' is a URL"),
@@ -334,7 +431,7 @@ def test_a_large_file_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_labels_that_are_parts_of_each_other_are_an_error(folder: Path) -> None:
     one = thing("head", 1, 1, 2, 2, more=part("dog", 1, 1, 2, 2))
     write_texts(folder, {"Annotations/000004.xml": xml("000004.jpg", (8, 8), one)})
-    with pytest.raises(InputError, match=r"Annotations: label .* stands above itself"):
+    with pytest.raises(InputError, match=r"VOC2007: label .* stands above itself"):
         load_dataset("voc", folder, parts=True)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -131,6 +132,34 @@ def test_takes_the_file_and_another_folder_of_images(folder: Path) -> None:
     assert dataset[0].path == folder / "photos" / "Q1_wd0.jpg"
     with pytest.raises(InputError, match=r"images: no such folder .*pictures"):
         load_dataset("wikichurches", folder, images="pictures")
+
+
+def test_the_folder_of_images_may_be_elsewhere(folder: Path, tmp_path_factory: Any) -> None:
+    elsewhere = tmp_path_factory.mktemp("photos")
+    write_image(elsewhere / "Q1_wd0.jpg", (40, 20))
+    write_image(elsewhere / "Q2_wd1.JPG", (30, 20))
+    for images in (elsewhere, os.path.relpath(elsewhere, folder)):
+        dataset = load_dataset("wikichurches", folder, images=images)
+        assert [sample.image().shape for sample in dataset[:2]] == [(20, 40, 3), (20, 30, 3)]
+        assert dataset.root is not None
+        assert dataset.root.resolve() == elsewhere.resolve()
+        with pytest.raises(InputError, match=r"Q3_wd0\.png: no such image"):
+            dataset[2].image()
+    with pytest.raises(InputError, match="images must be the path of a folder, got 5"):
+        load_dataset("wikichurches", folder, images=5)
+
+
+@pytest.mark.parametrize("name", ["building_parts.json", "style_names.txt"])
+def test_a_file_must_not_be_a_link_to_elsewhere(
+    folder: Path, tmp_path_factory: Any, name: str
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"
+    (folder / name).rename(elsewhere)
+    (folder / name).symlink_to(elsewhere)
+    with pytest.raises(InputError, match=rf"{name}: '{name}' leaves the folder"):
+        load_dataset("wikichurches", folder)
+    if name == "building_parts.json":  # but one that the caller names may be
+        assert len(load_dataset("wikichurches", folder / name)) == 3
 
 
 def test_a_missing_image_is_missed_when_it_is_opened(folder: Path) -> None:

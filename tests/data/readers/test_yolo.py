@@ -81,6 +81,10 @@ def test_splits_are_those_of_the_yaml_file(folder: Path) -> None:
         ("train: /tmp\nval: 3\ntest: null", {"train": 3, "val": 2}),
         ("path: /tmp\ntrain: images/nowhere", {"train": 3, "val": 2}),
         ("test: .", {"test": 5}),
+        (f"train: {'x' * 5000}", {"train": 3, "val": 2}),
+        (f"path: {'x' * 5000}\ntest: images/val", {"train": 3, "test": 2}),
+        ('train: "a\\0b"', {"train": 3, "val": 2}),
+        ("validation: images/train", {"validation": 3, "val": 2}),
     ],
 )
 def test_places_outside_the_folder_are_not_followed(
@@ -96,6 +100,28 @@ def test_an_image_in_two_splits_belongs_to_the_one_that_is_asked_for(folder: Pat
     assert len(load_dataset("yolo", folder, split="val")) == 3 + 2
 
 
+def test_the_validation_split_has_two_names(tmp_path: Path) -> None:
+    texts = {f"{split}/labels/a.txt": "0 0.5 0.5 1 1\n" for split in ("train", "valid")}
+    write_texts(tmp_path, texts)
+    assert load_dataset("yolo", tmp_path).splits == {"train": 1, "valid": 1}
+    for split in ("val", "valid"):
+        assert load_dataset("yolo", tmp_path, split=split).splits == {split: 1}
+    write_texts(tmp_path, {"data.yaml": "names: [a]\nval: ../valid/images\n"})
+    write_image(tmp_path / "valid" / "images" / "a.jpg", (4, 4))
+    assert load_dataset("yolo", tmp_path).splits == {"train": 1, "val": 1}
+    for split in ("val", "valid"):
+        assert load_dataset("yolo", tmp_path, split=split).ids == ("valid__a.jpg",)
+
+
+def test_lists_may_come_from_windows_and_write_endings_in_other_case(folder: Path) -> None:
+    listed = "images\\val\\d.jpg\r\nimages/train/a.JPG\r\n"
+    write_texts(folder, {"data.yaml": "names: [a, b]\ntest: list.txt\n", "list.txt": listed})
+    dataset = load_dataset("yolo", folder, split="test")
+    assert dataset.ids == ("train__a.jpg", "val__d.jpg")
+    assert [len(sample.annotation.regions) for sample in dataset] == [2, 2]
+    assert len(load_dataset("yolo", folder)) == 5
+
+
 def test_splits_may_be_lists_of_images(folder: Path) -> None:
     listed = f"./images/val/d.jpg\n{folder}/images/train/a.jpg\nimages/val/gone.jpg\n"
     write_texts(folder, {"data.yaml": "names: [a, b]\ntest: list.txt\n", "list.txt": listed})
@@ -104,7 +130,7 @@ def test_splits_may_be_lists_of_images(folder: Path) -> None:
     assert len(dataset[2].annotation.regions) == 1
 
 
-@pytest.mark.parametrize("line", ["../x.jpg", "/etc/x.jpg", "images/train"])
+@pytest.mark.parametrize("line", ["../x.jpg", "/etc/x.jpg", "images/train", "..\\x.jpg"])
 def test_a_bad_line_of_a_list_is_named_or_set_aside_alone(folder: Path, line: str) -> None:
     texts = {
         "data.yaml": "names: [a, b]\ntest: list.txt\n",
@@ -116,8 +142,9 @@ def test_a_bad_line_of_a_list_is_named_or_set_aside_alone(folder: Path, line: st
     assert load_dataset("yolo", folder, skip_bad=True).splits["test"] == 1
 
 
-def test_a_listed_image_must_be_there_or_have_labels(folder: Path) -> None:
-    texts = {"data.yaml": "names: [a, b]\ntest: list.txt\n", "list.txt": "images/none.jpg\n"}
+@pytest.mark.parametrize("name", ["images/none.jpg", f"images/{'x' * 5000}none.jpg"])
+def test_a_listed_image_must_be_there_or_have_labels(folder: Path, name: str) -> None:
+    texts = {"data.yaml": "names: [a, b]\ntest: list.txt\n", "list.txt": f"{name}\n"}
     write_texts(folder, texts)
     with pytest.raises(InputError, match=r"none\.jpg: neither the image nor its label file"):
         load_dataset("yolo", folder)
@@ -144,6 +171,147 @@ def test_labels_may_lie_beside_images_or_split_folders_come_first(tmp_path: Path
         "c.jpg": ("", ["rose window"]),
         "valid__b.jpg": ("valid", ["rose window"]),
     }
+
+
+@pytest.mark.parametrize(
+    ("image", "label"),
+    [
+        ("a.jpg", "labels/a.txt"),
+        ("train/a.jpg", "train/labels/a.txt"),
+        ("train/images/a.jpg", "train/images/labels/a.txt"),
+        ("JPEGImages/a.jpg", "labels/a.txt"),
+        ("JPEGImages/train/a.jpg", "labels/train/a.txt"),
+        ("images/train/a.jpg", "labels/a.txt"),
+        ("images/a.jpg", "labels/train/a.txt"),
+        ("photos/a.JPG", "made/labels/here/a.txt"),
+    ],
+)
+def test_folders_of_images_and_labels_need_not_mirror_each_other(
+    tmp_path: Path, image: str, label: str
+) -> None:
+    write_texts(tmp_path, {label: "0 0.5 0.5 1 1 0.5\n"})
+    write_image(tmp_path / image, (4, 4))
+    (sample,) = load_dataset("yolo", tmp_path)
+    assert sample.path == tmp_path / image
+    assert [region.score for region in sample.annotation.regions] == [0.5]
+
+
+def test_folders_beside_labels_may_hold_images_of_one_name(tmp_path: Path) -> None:
+    for number, split in enumerate(("train", "val")):
+        write_texts(tmp_path, {f"labels/{split}/a.txt": f"{number} 0.5 0.5 1 1\n"})
+        write_image(tmp_path / "JPEGImages" / split / "a.jpg", (4, 4))
+    dataset = load_dataset("yolo", tmp_path)
+    found = {s.image_id: [r.label for r in s.annotation.regions] for s in dataset}
+    assert found == {"JPEGImages__train__a.jpg": ["0"], "JPEGImages__val__a.jpg": ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "said"),
+    [
+        (
+            ["images/train/a.jpg", "images/val/a.jpg"],
+            ["labels/a.txt"],
+            r"labels/a\.txt: may belong to images/train/a\.jpg or images/val/a\.jpg$",
+        ),
+        (
+            ["photos/a.jpg"],
+            ["x/labels/a.txt", "y/labels/a.txt"],
+            r"x/labels/a\.txt: may belong to photos/a\.jpg, and so may another of its name",
+        ),
+    ],
+)
+def test_labels_that_may_belong_to_several_images_are_a_problem(
+    tmp_path: Path, images: list[str], labels: list[str], said: str
+) -> None:
+    write_texts(tmp_path, dict.fromkeys([*labels, "labels/b.txt"], "0 0.5 0.5 1 1\n"))
+    for image in (*images, "b.jpg"):
+        write_image(tmp_path / image, (4, 4))
+    with pytest.raises(InputError, match=said):
+        load_dataset("yolo", tmp_path)
+    dataset = load_dataset("yolo", tmp_path, skip_bad=True)
+    assert dataset.ids == ("b.jpg",)
+    assert len(dataset.skipped) == len(labels)
+
+
+def test_an_image_without_objects_gets_no_labels_of_another_folder(tmp_path: Path) -> None:
+    # In cam1 the first image has labels, so the second has no objects; the image in cam2 is gone.
+    write_texts(tmp_path, dict.fromkeys(["labels/cam1/a.txt", "labels/cam2/b.txt"], "0 .5 .5 1 1"))
+    for name in ("a.jpg", "b.jpg"):
+        write_image(tmp_path / "images" / "cam1" / name, (4, 4))
+    dataset = load_dataset("yolo", tmp_path)
+    counts = {sample.image_id: len(sample.annotation.regions) for sample in dataset}
+    assert counts == {"cam1__a.jpg": 1, "cam1__b.jpg": 0, "cam2__b": 1}
+
+
+@pytest.mark.parametrize("labels", [[], ["labels/val/a.txt"]])
+def test_some_image_must_have_labels(tmp_path: Path, labels: list[str]) -> None:
+    write_texts(tmp_path, dict.fromkeys(labels, "0 0.5 0.5 1 1\n"))
+    write_image(tmp_path / "images" / "train" / "a.jpg", (4, 4))
+    for skip_bad in (False, True):
+        with pytest.raises(
+            InputError, match=r"none of its 1 images has a label file; .* in labels/"
+        ):
+            load_dataset("yolo", tmp_path, skip_bad=skip_bad)
+
+
+def test_what_systems_leave_behind_is_passed_over(folder: Path) -> None:
+    debris = b"\0\5\x16\7\0\2Mac OS X \xff"
+    names = ("images/train/._a.jpg", "labels/train/._a.txt", "__MACOSX/labels/train/._a.txt")
+    hidden = (".git/labels/x.txt", "__MACOSX/images/z.jpg", "._other.yaml", ".DS_Store")
+    (folder / "data.yaml").rename(folder / "churches.yaml")
+    write_texts(folder, dict.fromkeys((*names, *hidden), debris))
+    dataset = load_dataset("yolo", folder)
+    assert len(dataset) == 5
+    assert dataset.taxonomy.names == ("door", "window")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("0 0 0 1 0 1 1\n0 0 0 1 0 1 1 0 1", ["polygon", "polygon"]),
+        ("0 0 0 1 0 1 1 0.5\n0 0 0 1 0 1 1 0 1 0.5", ["polygon", "polygon"]),
+        ("0 0 0 1 0 1 1 0.5\n0 .5 .5 1 1\n0 0 0 1 0 1 1 0 1 1", ["polygon", "box", "polygon"]),
+    ],
+)
+def test_other_lines_show_what_polygons_are(tmp_path: Path, text: str, kinds: list[str]) -> None:
+    write_texts(tmp_path, {"labels/a.txt": text})
+    regions = load_dataset("yolo", tmp_path)[0].annotation.regions
+    assert [region.kind for region in regions] == kinds
+
+
+def test_polygons_may_be_said_to_be_there(tmp_path: Path) -> None:
+    text = "0 0 0 1 0 1 1\n0 0 0 1 0 1 1 0.5\n0 .5 .5 1 1 .25\n"
+    write_texts(tmp_path, {"labels/a.txt": text, "labels/b.txt": "0 0 0 1 0 1 1 .5\n" * 2})
+    first, second = load_dataset("yolo", tmp_path, polygons=True)
+    assert [(r.kind, r.score) for r in first.annotation.regions] == [
+        ("polygon", None),
+        ("polygon", 0.5),
+        ("box", 0.25),
+    ]
+    assert [region.mask for region in second.annotation.regions] == [((0, 0, 1, 0, 1, 1),)] * 2
+    with pytest.raises(
+        InputError, match=r"a\.txt line 2: a class and 7 .*; polygons=True reads it as"
+    ):
+        load_dataset("yolo", tmp_path)
+
+
+def test_polygons_may_be_refused(tmp_path: Path) -> None:
+    write_texts(tmp_path, {"labels/a.txt": "0 .5 .5 1 1\n0 0 0 1 0 1 1\n0 0 0 1 0 1 1 0 1\n"})
+    with pytest.raises(
+        InputError, match=r"line 2: must .* \(box and confidence\), got .* 6 numbers"
+    ):
+        load_dataset("yolo", tmp_path, polygons=False)
+    dataset = load_dataset("yolo", tmp_path, polygons=False, skip_bad=True)
+    assert (len(dataset[0].annotation.regions), len(dataset.skipped)) == (1, 2)
+    with pytest.raises(InputError, match="polygons must be True, False or None, got 'yes'"):
+        load_dataset("yolo", tmp_path, polygons="yes")
+
+
+def test_a_blank_line_among_names_is_named(folder: Path) -> None:
+    (folder / "data.yaml").unlink()
+    write_texts(folder, {"classes.txt": "door\r\n\r\nwindow\r\n"})
+    with pytest.raises(InputError, match=r"classes\.txt line 2: is blank"):
+        load_dataset("yolo", folder)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +366,11 @@ BOMB = "a: &a [x]\n" + "".join(
         ("kpt_shape: [17, 3]\nnames: [person]", "key points cannot be told from polygons"),
         ("[a, b]", "must be names with values, got a list"),
         ("names: [", "is not valid YAML"),
+        (f"names: [0x{'f' * 5000}]", "name of class 0 must be text .*, is int"),
+        (f"names:\n  ? 0x{'f' * 5000}\n  : door", "number of a class must be whole and >= 0"),
+        (f"names: [{'9' * 5000}]", "is not valid YAML"),
+        ('names: [!!int ""]', "is not valid YAML"),
+        ("names: [2020-13-45]", "is not valid YAML"),
         ("names: !!python/object/apply:os.getcwd []", "is not valid YAML"),
         (b"names: [caf\xe9]", "is not UTF-8 text"),
     ],
@@ -226,7 +399,8 @@ def test_one_of_several_yaml_files_must_be_named(folder: Path) -> None:
     [
         ("0 0.5 0.5 0.5", "got a class and 3 numbers"),
         ("0", "got a class and 0 numbers"),
-        ("0 0.5 0.5 0.5 0.5 0.5 0.5 0.5", "got a class and 7 numbers"),
+        ("0 0.5 0.5 0.5 0.5 0.5 0.5 0.5", "7 numbers may be a box with key points"),
+        ("0 0.5 0.5 0.5 0.5 0.9 1", "6 numbers may be a box with confidence and track"),
         ("2 0.5 0.5 0.5 0.5", "class 2 has no name; named are 0 to 1"),
         ("-1 0.5 0.5 0.5 0.5", "class must be a whole number >= 0, got -1"),
         ("0.5 0.5 0.5 0.5 0.5", "class must be a whole number >= 0, got 0.5"),
@@ -236,7 +410,7 @@ def test_one_of_several_yaml_files_must_be_named(folder: Path) -> None:
         ("0 0.5 0.5 -0.5 0.5", "width and height must be >= 0, got -0.5 and 0.5"),
         ("0 0.5 0.5 0.5 0.5 1.5", "confidence must be 0 to 1, got 1.5"),
         ("0 320 240 50 50", "far outside the image"),
-        ("0 0 0 9 0 9 9", "far outside the image"),
+        ("0 0 0 9 0 9 9 0 9", "far outside the image"),
     ],
 )
 def test_a_bad_line_is_named_or_set_aside_alone(folder: Path, line: str, said: str) -> None:
@@ -270,6 +444,31 @@ def test_a_link_must_stay_in_the_folder(folder: Path, tmp_path_factory: Any, nam
     os.replace(folder / name, elsewhere)  # noqa: PTH105
     (folder / name).symlink_to(elsewhere)
     with pytest.raises(InputError, match="leaves the folder"):
+        load_dataset("yolo", folder)
+    assert len(load_dataset("yolo", folder, skip_bad=True)) == 4
+
+
+@pytest.mark.parametrize("name", ["classes.txt", "data.yaml", "list.txt"])
+def test_a_file_of_names_must_not_be_elsewhere(
+    folder: Path, tmp_path_factory: Any, name: str
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "file"
+    elsewhere.write_text("door\nwindow\n")
+    texts = {} if name == "data.yaml" else {"data.yaml": "test: list.txt"}
+    (folder / "data.yaml").unlink()
+    write_texts(folder, texts)
+    (folder / name).symlink_to(elsewhere)
+    if name == "list.txt":  # a place elsewhere: not followed
+        assert "test" not in load_dataset("yolo", folder).splits
+        return
+    with pytest.raises(InputError, match=rf"{name}: '{name}' leaves the folder"):
+        load_dataset("yolo", folder)
+
+
+def test_a_pipe_is_not_read(folder: Path) -> None:
+    (folder / "labels" / "train" / "a.txt").unlink()
+    os.mkfifo(folder / "labels" / "train" / "a.txt")
+    with pytest.raises(InputError, match=r"a\.txt: cannot be read: it is not a regular file"):
         load_dataset("yolo", folder)
     assert len(load_dataset("yolo", folder, skip_bad=True)) == 4
 

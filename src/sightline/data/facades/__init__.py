@@ -4,7 +4,7 @@ styles (the words) -> scene (where parts are) -> painters, surfaces, draw (pixel
 (picture and truth) -> dataset.
 """
 
-from sightline.data.facades.dataset import facades, read
+from sightline.data.facades.dataset import facade_of, facades, read
 from sightline.data.facades.facade import Facade, FacadePart, Labelling
 from sightline.data.facades.styles import PART_TYPES, ROLES, STYLES, taxonomy
 
@@ -15,6 +15,7 @@ __all__ = [
     "Facade",
     "FacadePart",
     "Labelling",
+    "facade_of",
     "facades",
     "read",
     "taxonomy",

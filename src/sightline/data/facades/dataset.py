@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from sightline.data.dataset import Dataset
 from sightline.data.facades.facade import Facade, Labelling, check_labelling, check_whole
 from sightline.data.facades.styles import taxonomy
-from sightline.records import Sample
+from sightline.records import InputError, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from sightline.data.problems import Problems
 
-__all__ = ["facades", "read"]
+__all__ = ["facade_of", "facades", "read"]
 
+_MOST = 1_000_000
 _KEPT = 4  # drawings at hand, so that image and annotation of a sample are drawn once
 
 
@@ -38,7 +39,7 @@ def facades(
     Parameters
     ----------
     count : int
-        How many, 1 or more.
+        How many, up to a million.
     seed : int
         Other seeds give other facades.
     size : int
@@ -61,27 +62,62 @@ def facades(
     >>> churches[0].image_id, churches[0].image().shape
     ('facade-00000.png', (224, 224, 3))
     """
-    check_whole("count", count, 1, 10**9)
+    check_whole("count", count, 1, _MOST)
     check_whole("seed", seed, 0, 2**32 - 1)
     check_whole("size", size, 64, 1024)
     check_labelling(labelling)
-    numbers = {f"facade-{index:05}.png": index for index in range(count)}
-
-    @lru_cache(_KEPT)
-    def drawn(image_id: str) -> Facade:
-        return Facade.generate(seed, numbers[image_id], size, confounded=confounded)
-
-    def make(image_id: str) -> Sample:
-        def load() -> NDArray[np.uint8]:
-            return drawn(image_id).image()
-
-        annotation = drawn(image_id).annotation(labelling, image_id)
-        return Sample(image_id, annotation, splits[image_id], None, load)
-
-    splits = {
-        image_id: "test" if index % 5 == 4 else "train" for image_id, index in numbers.items()
-    }
+    splits = {f"facade-{index:05}.png": _split(index) for index in range(count)}
+    make = partial(_make_sample, seed, size, labelling, confounded)
     return Dataset("facades", splits, make, taxonomy=taxonomy())
+
+
+# Functions, not closures: a data set goes to other processes.
+
+
+def _make_sample(
+    seed: int, size: int, labelling: Labelling, confounded: bool, image_id: str
+) -> Sample:
+    index = int(image_id.removeprefix("facade-").removesuffix(".png"))
+    annotation = _drawn(seed, index, size, confounded).annotation(labelling, image_id)
+    load = partial(_load, seed, index, size, confounded)
+    return Sample(image_id, annotation, _split(index), None, load)
+
+
+def _split(index: int) -> str:
+    return "test" if index % 5 == 4 else "train"
+
+
+def _load(seed: int, index: int, size: int, confounded: bool) -> NDArray[np.uint8]:
+    return _drawn(seed, index, size, confounded).image()
+
+
+@lru_cache(_KEPT)
+def _drawn(seed: int, index: int, size: int, confounded: bool) -> Facade:
+    return Facade.generate(seed, index, size, confounded=confounded)
+
+
+def facade_of(sample: Sample) -> Facade:
+    """Return the facade that a sample shows: its votes, and what it would be with a change.
+
+    Raises
+    ------
+    InputError
+        If the sample is not one of `facades`, drawn here: of a written folder, `facades.json`
+        tells what to `generate`.
+
+    Examples
+    --------
+    >>> facade = facade_of(facades(count=10)[2])
+    >>> facade.style, facade.evidence["Gothic"], facade.without("window").evidence["Gothic"]
+    ('Gothic', 5, 4)
+    """
+    load = sample.load
+    if not isinstance(load, partial) or load.func is not _load:
+        raise InputError(
+            f"image {sample.image_id!r} must be of a data set that load_dataset('facades') draws, "
+            f"got one {'without a file' if sample.path is None else f'read from {sample.path}'}"
+        )
+    return _drawn(*load.args)
 
 
 def read(

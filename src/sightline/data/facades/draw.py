@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sightline.data.facades.colours import Backdrop, Colour, Look
     from sightline.data.facades.scene import Part
 
-    Outlines = list[tuple[list[int], Colour, bool]]
+    Outlines = list[tuple[list[int], Colour]]
     Bounds = tuple[int, int, int, int]
 
 __all__ = ["Drawing", "Setting", "Sight", "draw"]
@@ -103,9 +103,9 @@ def draw(parts: Sequence[Part], setting: Setting) -> Drawing:
     tracker = _Tracker(parts, size * _FINE)
     pen = ImageDraw.Draw(canvas)
     for number, (outlines, bounds) in enumerate(_outlines(parts, setting)):
-        for points, colour, _ in outlines:
+        for points, colour in outlines:
             pen.polygon(points, fill=colour)
-        tracker.paint(number, [points for points, _, is_solid in outlines if is_solid], bounds)
+        tracker.paint(number, [points for points, _ in outlines], bounds)
     *colours, strength = (np.asarray(band) for band in canvas.reduce(_FINE).split())
     relief = draw_masonry(setting.camera, setting.look.masonry, size, stones)
     relief *= strength
@@ -153,9 +153,9 @@ def _outlines(parts: Sequence[Part], setting: Setting) -> Iterator[tuple[Outline
     numbers, start = places.ravel().tolist(), 0
     for each, (x0, y0), (x1, y1) in zip(shapes, low.tolist(), high.tolist(), strict=True):
         outlines = []
-        for outline, colour, is_solid in each:
+        for outline, colour in each:
             stop = start + 2 * len(outline)
-            outlines.append((numbers[start:stop], colour, is_solid))
+            outlines.append((numbers[start:stop], colour))
             start = stop
         yield outlines, (x0, y0, x1, y1)
 

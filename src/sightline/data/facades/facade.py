@@ -46,6 +46,9 @@ class FacadePart:
         Visible share of its silhouette.
     is_difficult : bool
         Less than a third of it is visible, or fewer than 12 pixels (at 224 x 224).
+    number : int
+        Its place among all that the plan provides for: the same instance has the same number at
+        any size, and after any change of the facade.
     """
 
     label: str
@@ -55,6 +58,7 @@ class FacadePart:
     mask: NDArray[np.bool_]
     visible: float
     is_difficult: bool
+    number: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,18 +126,24 @@ class Facade:
     # What is on it.
 
     @cached_property
-    def _placed(self) -> tuple[Part, ...]:
-        """What is built, in the order of painting, without what was removed."""
+    def _placed(self) -> dict[int, Part]:
+        """What is built, by number and in the order of painting, without what was removed."""
         return _prune(place(self.plan, self.forms), self.removed)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The part types present, each once, in the order of painting."""
-        return tuple(dict.fromkeys(part.name for part in self._placed if part.is_labelled))
+        """The part types placed, each once, in the order of painting.
+
+        They do not depend on the size of the picture, so one is listed whether or not something
+        hides all its instances (rarely, a tree stands before the only clock); what is in sight is
+        in `parts`. `without` takes hidden ones away as well.
+        """
+        placed = self._placed.values()
+        return tuple(dict.fromkeys(part.name for part in placed if part.is_labelled))
 
     @property
     def evidence(self) -> dict[str, int]:
-        """The votes for each style: one from every role present, for the style of its form."""
+        """The votes for each style: one from every role in `labels`, for the style of its form."""
         return count_votes(self.labels)
 
     @property
@@ -143,23 +153,21 @@ class Facade:
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """The part types present that vote for the style."""
+        """Those of `labels` that vote for the style; none when it is "mixed"."""
         return tuple(label for label in self.labels if PART_TYPES[label][1] == self.style)
 
     @cached_property
     def parts(self) -> tuple[FacadePart, ...]:
         """The visible instances; their position here is the `index` of their region."""
-        labels = [part.name for part in self._placed if part.is_labelled]
+        labelled = [(n, part.name) for n, part in self._placed.items() if part.is_labelled]
         least = _DIFFICULT_PIXELS * self.size * self.size
         found = []
-        for label, sight in zip(labels, self._drawing.sights, strict=True):
+        for (number, label), sight in zip(labelled, self._drawing.sights, strict=True):
             if sight.box is not None:
                 hard = sight.share < _DIFFICULT_SHARE or np.count_nonzero(sight.mask) < least
                 role, style = PART_TYPES[label]
-                part = FacadePart(
-                    label, role, style, sight.box, sight.mask, sight.share, bool(hard)
-                )
-                found.append(part)
+                seen = (sight.box, sight.mask, sight.share, bool(hard))
+                found.append(FacadePart(label, role, style, *seen, number))
         return tuple(found)
 
     # What is seen.
@@ -177,7 +185,7 @@ class Facade:
             index=index,
         )
         front = foreground(Dice(seed, index, "foreground"), self.plan)
-        return draw((*self._placed, *front), setting)
+        return draw((*self._placed.values(), *front), setting)
 
     def image(self) -> NDArray[np.uint8]:
         """Return the picture, RGB of (size, size, 3); a new array each time."""
@@ -199,7 +207,10 @@ class Facade:
             Every instance; or one per part type, chosen at random or the most salient: the
             largest N · (2 - d²), where N is the number of visible pixels and d the distance
             of the middle of the box to the middle of the image over half the image's side. An
-            instance flagged "difficult" is chosen only when there is no other.
+            instance flagged "difficult" is chosen only when there is no other. The random choice
+            stays when other parts or the size change, unless that brings an instance of its type
+            into sight or hides one. The salient one is found by counting pixels: where two are
+            nearly equal, it may be the other at another size.
         image_id : str
             By default made of the index: "facade-00012.png".
 
@@ -224,10 +235,10 @@ class Facade:
         )
 
     def _random_scores(self) -> list[float]:
-        # The numbers are drawn part type by part type, so that a change elsewhere moves none.
-        dice = Dice(self.seed, self.index, "labelling")
-        scores = {label: dice.rng.random(32).tolist() for label in PART_TYPES}
-        return [scores[part.label].pop() for part in self.parts]
+        # By number, so that an instance keeps its score whatever is removed or hidden.
+        numbers = [part.number for part in self.parts]
+        drawn = Dice(self.seed, self.index, "labelling").rng.random(max(numbers, default=0) + 1)
+        return [float(drawn[number]) for number in numbers]
 
     def _choose(self, scores: Iterable[float]) -> list[int]:
         """Return the part with the highest score of each type; of equal ones the first."""
@@ -255,6 +266,10 @@ class Facade:
 
     def with_style_of(self, other: Facade | str, part: str) -> Facade:
         """Return the same picture with a part in the form of another style, at the same places.
+
+        As many instances are placed as before. Those in sight may be more or fewer: a narrow
+        window may vanish behind a tree beside which a wide one shows, and a high gable hides more
+        of what is behind it.
 
         Parameters
         ----------
@@ -321,18 +336,16 @@ def _draw_forms(dice: Dice, style: str, roles: set[str]) -> dict[str, str]:
     return forms
 
 
-def _prune(parts: tuple[Part, ...], removed: frozenset[str]) -> tuple[Part, ...]:
-    """Return the parts without some types or roles and what belongs to those."""
-    if not removed:
-        return parts
-    kept: list[Part] = []
-    places: dict[int, int] = {-1: -1}
+def _prune(parts: tuple[Part, ...], removed: frozenset[str]) -> dict[int, Part]:
+    """Return the parts, by number, without some types or roles and what belongs to those."""
+    kept: dict[int, Part] = {}
+    places = {-1: -1}  # of the numbers, among those kept
     for number, part in enumerate(parts):
         gone = part.is_labelled and not removed.isdisjoint((part.name, PART_TYPES[part.name][0]))
         if not gone and part.parent in places:
             places[number] = len(kept)
-            kept.append(replace(part, parent=places[part.parent]))
-    return tuple(kept)
+            kept[number] = replace(part, parent=places[part.parent])
+    return kept
 
 
 def _region(part: FacadePart, index: int) -> Region:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from sightline.data.dataset import from_annotations
+from sightline.data.facades.dataset import facade_of
 from sightline.data.formats.shapes import encode_rle
 from sightline.data.outputs import replacing
 from sightline.data.writing import write_annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sightline.data.dataset import Dataset
+    from sightline.data.facades.facade import Facade
     from sightline.records import Annotation
 
 __all__ = ["check_facades_folder", "write_facades"]
@@ -33,25 +36,32 @@ def write_facades(
     folder: str | os.PathLike[str],
     progress: Callable[[int, int], object] | None = None,
 ) -> None:
-    """Write the images of a data set as PNG, and its annotations in two formats.
+    """Write facades as PNG, their annotations in two formats, and what decides their styles.
 
     Files of the same names are replaced, others are left as they are.
 
     Parameters
     ----------
     dataset : Dataset
-        Such as ``load_dataset("facades")``.
+        ``load_dataset("facades")``, or some of it.
     folder : path
-        Receives `images/*.png`, `annotations.json` (Sightline's plain format) and `coco.json`.
+        Receives `images/*.png`, `annotations.json` (Sightline's plain format), `coco.json`, and
+        `facades.json`: for every image its style, the votes for each style (`evidence`), the part
+        types that vote for its own (`deciding`), and what `Facade.generate` draws it from.
     progress : callable, optional
         Called with the number of images written and of all.
+
+    Raises
+    ------
+    InputError
+        If a sample is not a facade drawn by code.
     """
     images = Path(folder, "images")
     images.mkdir(parents=True, exist_ok=True)
-    annotations, splits = {}, {}
+    annotations, splits, truths = {}, {}, {}
     for number, sample in enumerate(dataset, 1):
-        name = f"{sample.image_id.removesuffix('.png')}.png"
-        _write_image(Image.fromarray(sample.image()), images / name)
+        truths[sample.image_id] = _truth(facade_of(sample))
+        _write_image(Image.fromarray(sample.image()), images / sample.image_id)
         annotations[sample.image_id] = _compact(sample.annotation)
         splits[sample.image_id] = sample.split
         if progress is not None:
@@ -61,6 +71,7 @@ def write_facades(
     )
     write_annotations(kept, Path(folder, "annotations.json"), format="plain")
     write_annotations(kept, Path(folder, "coco.json"), format="coco")
+    _write_truths(truths, Path(folder, "facades.json"))
 
 
 def check_facades_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -75,7 +86,7 @@ def check_facades_folder(folder: str | os.PathLike[str], *, force: bool = False)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file, not a folder")
     if not force and folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder}: is not empty; with force it is written into all the same")
+        raise InputError(f"{folder}: is not empty; --force (force=True) writes into it")
     return folder
 
 
@@ -90,6 +101,25 @@ def _compact(annotation: Annotation) -> Annotation:
             for region in annotation.regions
         ),
     )
+
+
+def _truth(facade: Facade) -> dict[str, object]:
+    return {
+        "style": facade.style,
+        "evidence": facade.evidence,
+        "deciding": facade.deciding,
+        "seed": int(facade.seed),  # these may be numpy's, which JSON does not know
+        "index": int(facade.index),
+        "size": int(facade.size),
+        "confounded": bool(facade.confounded),
+    }
+
+
+def _write_truths(truths: dict[str, dict[str, object]], path: Path) -> None:
+    """Write one line for each image."""
+    lines = [f"{json.dumps(name)}: {json.dumps(truth)}" for name, truth in truths.items()]
+    with replacing(path) as part:
+        part.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", newline="\n")
 
 
 def _write_image(image: Image.Image, path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from difflib import get_close_matches
 from math import isfinite
+from numbers import Integral
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sightline.records import InputError, to_image_id
+from sightline.records import Annotation, InputError, to_image_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,8 +26,10 @@ __all__ = [
     "items",
     "located",
     "new_image_id",
+    "number",
     "numbers",
     "pixel_size",
+    "present",
     "real_numbers",
     "records",
     "show",
@@ -40,6 +43,7 @@ Size: TypeAlias = tuple[int, int]  # width, height
 FLAGS = ("ignore", "crowd", "difficult", "truncated", "occluded", "hidden", "clipped", "empty")
 
 _NUMBERS = frozenset((int, float))
+_LONGEST = 10**6  # pixels of a side; far beyond every image, and safe to count with
 
 _REPR = Repr()
 _REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 8
@@ -65,6 +69,13 @@ def numbers(value: Any, count: int | None, what: str) -> tuple[float, ...]:
     if isinstance(value, list) and count in (None, len(value)) and are_finite(value):
         return tuple(map(float, value))
     raise InputError(f"{what} must be {count or 'a list of'} finite numbers, got {show(value)}")
+
+
+def number(value: Any, what: str) -> float:
+    """Return a finite number as a float."""
+    if not are_finite([value]):
+        raise InputError(f"{what} must be a finite number, got {show(value)}")
+    return float(value)
 
 
 def real_numbers(value: Any, what: str) -> list[float]:
@@ -120,15 +131,29 @@ def records(content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return found
 
 
+def present(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record without the entries that say nothing: null is as if left out."""
+    if None not in record.values():
+        return record
+    return {key: value for key, value in record.items() if value is not None}
+
+
 def pixel_size(record: Mapping[str, Any]) -> Size | None:
     """Return the `width` and `height` of a record, None when it has neither."""
-    size = record.get("width"), record.get("height")
-    if size == (None, None):
+    width, height = record.get("width"), record.get("height")
+    if width is None and height is None:
         return None
-    for name, side in zip(("width", "height"), size, strict=True):
-        if not isinstance(side, int) or isinstance(side, bool) or side < 1:
-            raise InputError(f"{name} must be a whole number of pixels >= 1, got {show(side)}")
-    return size  # type: ignore[return-value]  # the loop has checked both
+    return _side(width, "width"), _side(height, "height")
+
+
+def _side(value: Any, name: str) -> int:
+    """Return a whole number, which some programs write as 640.0."""
+    whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    if whole and not isinstance(value, bool) and 1 <= value <= _LONGEST:
+        return int(value)
+    raise InputError(
+        f"{name} must be a whole number of pixels from 1 to {_LONGEST}, got {show(value)}"
+    )
 
 
 def check_units(units: Any) -> Units:
@@ -153,15 +178,18 @@ def check_flags(flags: Any) -> tuple[str, ...]:
 
 def check_score(score: Any) -> float | None:
     """Return a confidence, None when nothing is said."""
-    return None if score is None else numbers([score], 1, "score")[0]
+    return None if score is None else number(score, "score")
 
 
-def new_image_id(name: Any, taken: Mapping[str, Any]) -> str:
-    """Return the image id of a file name that no earlier image has.
+def new_image_id(name: Any, taken: Mapping[str, Any], given: Any = None) -> str:
+    """Return the image id of a file name, or the `given` one, that no earlier image has.
 
     `taken` holds the ids so far, best with the names they came from.
     """
-    image_id = to_image_id(text(name, "name of the image"))
+    # Windows writes "\\" between folders.
+    image_id = to_image_id(text(name, "name of the image").replace("\\", "/"))
+    if given is not None:
+        image_id = Annotation(text(given, "id of the image")).image_id
     if image_id in taken:
         first = taken[image_id] if isinstance(taken[image_id], str) else image_id
         raise InputError(

@@ -13,6 +13,7 @@ from sightline.data.formats.checks import (
     new_image_id,
     numbers,
     pixel_size,
+    present,
     real_numbers,
     show,
     text,
@@ -30,18 +31,20 @@ from sightline.data.formats.shapes import (
 from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sightline.data.problems import Problems
 
-__all__ = ["EXTRA", "FLAG_KEYS", "is_coco", "read_coco"]
+__all__ = ["EXTRA", "FLAG_KEYS", "NO_PARENT", "is_coco", "read_coco"]
 
 EXTRA = "sightline"
-"""Where a region keeps what COCO has no word for."""
+"""Where a region or an image keeps what COCO has no word for."""
+NO_PARENT = ("", "none")
+"""What programs write as the supercategory of a category that has none."""
 FLAG_KEYS = {"iscrowd": "crowd", "ignore": "ignore", "difficult": "difficult"}
 
 _Id: TypeAlias = int | str
-_Images: TypeAlias = dict[_Id, Draft | None]  # None: set aside, and its regions with it
+_Drafts: TypeAlias = dict[_Id, Draft | None]  # None: set aside, and its regions with it
 _Known = TypeVar("_Known")
 _NOTHING: dict[str, Any] = {}
 
@@ -51,26 +54,29 @@ def is_coco(content: Any) -> bool:
     return isinstance(content, dict) and {"images", "annotations"} <= content.keys()
 
 
-def read_coco(content: dict[str, Any], problems: Problems) -> AnnotationFile:
-    """Return what a parsed file says."""
+def read_coco(
+    content: dict[str, Any],
+    problems: Problems,
+    size_of: Callable[[str], Size | None] | None = None,
+) -> AnnotationFile:
+    """Return what a parsed file says; `size_of` knows the images whose size it leaves out."""
     labels, taxonomy = _read_categories(content, problems)
-    images: _Images = {}
-    names: dict[str, str] = {}
-    splits: dict[str, str] = {}
+    reader = _Images(items(content, "images"), size_of)
     for number, record in enumerate(items(content, "images")):
         with problems.at(f"images[{number}]"):
-            _read_image(as_object(record), images, names, splits)
-    reader = _Regions(images, labels)
+            reader.read(as_object(record))
+    images = reader.drafts
+    regions = _Regions(images, labels)
     records = items(content, "annotations")
     polygons = _read_polygons(records, images)
     for number, record in enumerate(records):
         try:  # as `problems.at`, which takes longer than reading a box
-            reader.read(as_object(record), polygons.get(number))
+            regions.read(as_object(record), polygons.get(number))
         except ValueError as error:
             problems.add(_place(number, record), str(error))
     drafts = (draft for draft in images.values() if draft is not None)
     annotations = {draft.image_id: draft.finish() for draft in drafts}
-    return AnnotationFile(annotations, names, splits, taxonomy)
+    return AnnotationFile(annotations, reader.names, reader.splits, taxonomy)
 
 
 def _place(number: int, record: Any) -> str:
@@ -89,7 +95,8 @@ def _read_categories(
     parents: dict[str, dict[str, None]] = {}
     for number, record in enumerate(items(content, "categories")):
         with problems.at(f"categories[{number}]"):
-            key = _new_id(as_object(record), labels)
+            record = present(as_object(record))
+            key = _new_id(record, labels)
             label = text(record.get("name"), f"name of category {key!r}")
             above = _parents(record, label)
             labels[key] = label
@@ -109,32 +116,62 @@ def _parents(record: dict[str, Any], label: str) -> tuple[str, ...]:
     """Return the labels above one: `parents`, else a supercategory of another name."""
     if "parents" in record:
         return texts(record["parents"], "parent")
-    above = record.get("supercategory") or label
-    return () if above == label else (text(above, "supercategory"),)
+    above = text(record.get("supercategory", ""), "supercategory")
+    return () if above in (*NO_PARENT, label) else (above,)
 
 
 # --- images --------------------------------------------------------------------------------------
 
 
-def _read_image(
-    record: dict[str, Any], images: _Images, names: dict[str, str], splits: dict[str, str]
-) -> None:
-    key = _new_id(record, images)
-    images[key] = None
-    try:
-        size = pixel_size(record)
-        if size is None:
-            raise InputError("width and height are missing; COCO's boxes are in pixels")
+class _Images:
+    """Reads the records of images."""
+
+    def __init__(self, records: list[Any], size_of: Callable[[str], Size | None] | None) -> None:
+        self.drafts: _Drafts = {}
+        self.names: dict[str, str] = {}
+        self.splits: dict[str, str] = {}
+        self._size_of = size_of
+        self._same: dict[_Id, list[Any]] = {}  # the names of the images of each id
+        for record in records:
+            if isinstance(record, dict) and type(record.get("id")) in (int, str):
+                self._same.setdefault(record["id"], []).append(record.get("file_name"))
+
+    def read(self, record: dict[str, Any]) -> None:
+        """Read a record; what refers to one that does not fit is set aside with it."""
+        key = _id(record, "id")
+        self.drafts[key] = None
+        try:
+            if len(same := self._same[key]) > 1:
+                raise InputError(
+                    f"{len(same)} images have this id, {show(same)}: "
+                    "their regions cannot be told apart"
+                )
+            self.drafts[key] = self._draft(present(record))
+        except ValueError as error:
+            raise InputError(f"image {key!r}: {error}") from error
+
+    def _draft(self, record: dict[str, Any]) -> Draft:
         name = record.get("file_name")
-        image_id = new_image_id(name, names)
+        given = as_object(record.get(EXTRA, _NOTHING)).get("id")
+        image_id = new_image_id(name, self.names, given)
         labels = texts(record.get("labels", []), "label")
         split = text(record.get("split", ""), "split")
-    except ValueError as error:
-        raise InputError(f"image {key!r}: {error}") from error
-    images[key] = Draft(image_id, size, labels)
-    names[image_id] = str(name)
-    if split:
-        splits[image_id] = split
+        draft = Draft(image_id, self._size(record), labels)
+        self.names[image_id] = str(name)
+        if split:
+            self.splits[image_id] = split
+        return draft
+
+    def _size(self, record: dict[str, Any]) -> Size:
+        size = pixel_size(record)
+        if size is None and self._size_of is not None:
+            size = self._size_of(record["file_name"])
+        if size is None:
+            raise InputError(
+                "width and height are missing, and COCO's boxes are in pixels; "
+                "without them the image itself must be there"
+            )
+        return size
 
 
 # --- regions -------------------------------------------------------------------------------------
@@ -143,7 +180,7 @@ def _read_image(
 class _Regions:
     """Reads the records of regions into the drafts of their images."""
 
-    def __init__(self, images: _Images, labels: Mapping[_Id, str]) -> None:
+    def __init__(self, images: _Drafts, labels: Mapping[_Id, str]) -> None:
         self._images, self._labels = images, labels
         self._seen: set[_Id] = set()
 
@@ -152,6 +189,7 @@ class _Regions:
         draft = _find(self._images, record, "image_id")
         if draft is None or draft.size is None:
             return
+        record = present(record)
         extra = record.get(EXTRA, _NOTHING)
         number = draft.number(extra.get("index") if isinstance(extra, dict) else None)
         extra = as_object(extra)
@@ -183,7 +221,7 @@ def _read_flags(record: dict[str, Any], flags: tuple[str, ...] = ()) -> tuple[st
     return flags
 
 
-def _read_polygons(records: list[Any], images: _Images) -> dict[int, Shape]:
+def _read_polygons(records: list[Any], images: _Drafts) -> dict[int, Shape]:
     """Return the shapes of the records that are one polygon each, by their number.
 
     All at once, since most files hold little else. What does not fit is left out here: it is read
@@ -204,18 +242,17 @@ def _read_polygons(records: list[Any], images: _Images) -> dict[int, Shape]:
 
 
 def _read_shape(record: dict[str, Any], size: Size, polygon: Shape | None) -> Shape:
-    """Return the segmentation, the box when there is none."""
-    box = _read_box(record["bbox"]) if "bbox" in record else None
+    """Return the segmentation, the box when there is none; empty lists are as if left out."""
+    box = _read_box(record["bbox"]) if record.get("bbox", []) != [] else None
     if polygon is not None:
         return polygon
-    segmentation = record.get("segmentation")
-    if isinstance(segmentation, list) and segmentation:
-        flat = [real_numbers(polygon, "polygon") for polygon in segmentation]
-        return polygon_shape(flat, "pixels", size)
+    segmentation = record.get("segmentation", [])
     if isinstance(segmentation, dict):
         return rle_shape(segmentation, size)
-    if segmentation is not None and segmentation != []:
+    if not isinstance(segmentation, list):
         raise InputError(f"segmentation must be polygons or RLE, got {show(segmentation)}")
+    if flat := [real_numbers(part, "polygon") for part in segmentation if part != []]:
+        return polygon_shape(flat, "pixels", size)
     if box is None:
         raise InputError("has neither a bbox nor a segmentation")
     return box_shape(box, "pixels", size)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from math import isfinite, nan
+from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sightline.data.formats.checks import located
@@ -13,7 +16,6 @@ from sightline.records import Annotation, InputError, to_image_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from sightline.data.problems import Problems
 
@@ -22,9 +24,11 @@ __all__ = [
     "claim",
     "find_image",
     "finite",
+    "is_debris",
     "lines",
     "read_text",
     "row",
+    "split_asked",
     "table",
     "whole",
     "yes",
@@ -32,12 +36,20 @@ __all__ = [
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
+_VALIDATION = {"val", "valid", "validation"}
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8, with or without a byte order mark."""
+def read_text(path: Path, root: Path | None = None) -> str:
+    """Return the text of a file in UTF-8, with or without a byte order mark.
+
+    Where `root` is given, the file must lie in that folder: a link may not lead out of it.
+    """
+    if root is not None:
+        inside(root, os.path.relpath(path, root))
     try:
+        if not S_ISREG(path.stat().st_mode):  # reading a pipe would wait for ever
+            raise InputError("cannot be read: it is not a regular file")
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}") from error
@@ -52,12 +64,31 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, stripped
 
 
+def is_debris(path: str) -> bool:
+    """Return whether a file is one that systems leave behind: hidden, or below __MACOSX."""
+    return any(name.startswith(".") or name == "__MACOSX" for name in path.split("/"))
+
+
+def split_asked(tag: str, split: str | None) -> str:
+    """Return the split of an image: the tag found, or what the caller calls the same one.
+
+    Examples
+    --------
+    >>> split_asked("valid", "val"), split_asked("train", "val")
+    ('val', 'train')
+    """
+    return split if split is not None and {split, tag} <= _VALIDATION else tag
+
+
 def table(
-    path: Path, problems: Problems, parse: Callable[[str], tuple[_Key, _Value]]
+    path: Path,
+    problems: Problems,
+    parse: Callable[[str], tuple[_Key, _Value]],
+    root: Path | None = None,
 ) -> dict[_Key, _Value]:
     """Return what `parse` makes of each line of a file, by key; a key may come only once."""
     with located(str(path)):
-        text = read_text(path)
+        text = read_text(path, root)
     found: dict[_Key, _Value] = {}
     first: dict[_Key, int] = {}
     for number, line in lines(text):
@@ -122,18 +153,23 @@ def claim(name: str, record: str, taken: dict[str, str]) -> str:
     return image_id
 
 
-def find_image(name: str, folders: Sequence[Path]) -> Path:
-    """Return the file of an image in the first folder that has it; its name may lack an ending.
+def find_image(name: str, folders: Sequence[Path]) -> Path | None:
+    """Return the file of an image in the first folder that has it, None where none has.
 
-    Where no folder has it, the path in the first one: an image is missed only when it is opened.
+    Its ending may be missing in `name`, or be in other case.
     """
-    named = [inside(folder, name) for folder in folders]
-    endings = ("",) if is_image(name) else ENDINGS
-    for path in named:
-        for ending in endings:
-            if (found := path.with_name(path.name + ending)).is_file():
-                return found
-    return named[0]
+    ending = Path(name).suffix if is_image(name) else ""
+    spellings = [
+        written
+        for known in ([ending] if ending else ENDINGS)
+        for written in (known, known.lower(), known.upper(), known.title())
+    ]
+    for folder in folders:
+        start = str(inside(folder, name)).removesuffix(ending)
+        for written in spellings:
+            if os.path.isfile(start + written):  # noqa: PTH113 # false, too, for a name too long
+                return Path(start + written)
+    return None
 
 
 class LazyAnnotations(Mapping[str, Annotation]):

@@ -14,8 +14,10 @@ from sightline.data.formats.checks import (
     check_units,
     items,
     new_image_id,
+    number,
     numbers,
     pixel_size,
+    present,
     show,
     text,
     texts,
@@ -49,7 +51,8 @@ def is_plain(content: Any) -> bool:
 
 
 def read_plain(content: dict[str, Any], problems: Problems) -> AnnotationFile:
-    """Return what a parsed file says."""
+    """Return what a parsed file says; where it declares labels, those are all there are."""
+    content = present(content)
     if content.get("version") != 1:
         raise InputError(f"version must be 1, got {show(content.get('version'))}")
     units = _units(content)
@@ -59,14 +62,17 @@ def read_plain(content: dict[str, Any], problems: Problems) -> AnnotationFile:
     annotations: dict[str, Annotation] = {}
     names: dict[str, str] = {}
     splits: dict[str, str] = {}
-    for number, record in enumerate(items(content, "images")):
-        place = _place(number, record)
+    for position, record in enumerate(items(content, "images")):
+        place = _place(position, record)
         with problems.at(place):
-            regions = items({"regions": [], **as_object(record)}, "regions")
+            record = present(as_object(record))
+            regions = items({"regions": [], **record}, "regions")
             draft = _read_image(record, names, splits)
             _read_regions(regions, draft, units, problems, place)
             annotations[draft.image_id] = draft.finish()
-    return AnnotationFile(annotations, names, splits, with_labels(taxonomy, annotations.values()))
+    if not len(taxonomy):
+        taxonomy = with_labels(taxonomy, annotations.values())
+    return AnnotationFile(annotations, names, splits, taxonomy)
 
 
 def with_labels(taxonomy: Taxonomy, annotations: Iterable[Annotation]) -> Taxonomy:
@@ -79,8 +85,10 @@ def with_labels(taxonomy: Taxonomy, annotations: Iterable[Annotation]) -> Taxono
     return Taxonomy(parents) if len(parents) > len(taxonomy) else taxonomy
 
 
-def _place(number: int, record: Any) -> str:
-    return f"image {show(record.get('image'))}" if isinstance(record, dict) else f"images[{number}]"
+def _place(position: int, record: Any) -> str:
+    if isinstance(record, dict):
+        return f"image {show(record.get('image'))}"
+    return f"images[{position}]"
 
 
 def _units(content: dict[str, Any]) -> Units:
@@ -97,7 +105,7 @@ def _read_labels(labels: Any) -> Taxonomy:
 
 
 def _read_image(record: dict[str, Any], names: dict[str, str], splits: dict[str, str]) -> Draft:
-    image_id = new_image_id(record.get("image"), names)
+    image_id = new_image_id(record.get("image"), names, record.get("id"))
     size, labels = pixel_size(record), texts(record.get("labels", []), "label")
     if split := text(record.get("split", ""), "split"):
         splits[image_id] = split
@@ -108,16 +116,16 @@ def _read_image(record: dict[str, Any], names: dict[str, str], splits: dict[str,
 def _read_regions(
     regions: list[Any], draft: Draft, units: Units, problems: Problems, place: str
 ) -> None:
-    for number, record in enumerate(regions):
+    for position, record in enumerate(regions):
         try:
             given = record.get("index") if isinstance(record, dict) else None
             index = draft.number(given)
-            shape = _read_shape(as_object(record), units, draft.size)
-            draft.add(index, shape, _read_facts(record))
+            found = present(as_object(record))
+            draft.add(index, _read_shape(found, units, draft.size), _read_facts(found))
         except ValueError as error:
             if not problems.skip:
-                raise InputError(f"region {number}: {error}") from error
-            problems.add(f"{place}: region {number}", str(error))
+                raise InputError(f"region {position}: {error}") from error
+            problems.add(f"{place}: region {position}", str(error))
 
 
 def _read_facts(record: dict[str, Any]) -> Facts:
@@ -140,7 +148,7 @@ def _read_shape(record: dict[str, Any], units: Units, size: Size | None) -> Shap
         case ["polygons"]:
             return polygon_shape(_several(record["polygons"]), units, size)
         case ["point"]:
-            (radius,) = numbers([record.get("radius")], 1, "radius")
+            radius = number(record.get("radius"), "radius")
             return point_shape(numbers(record["point"], 2, "point"), radius, units, size)
         case ["disc"]:
             return disc_shape(record["disc"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sightline import _raster
-from sightline.data.formats.checks import are_finite, as_object, located, numbers, show
+from sightline.data.formats.checks import are_finite, as_object, located, number, numbers, show
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def disc_shape(disc: Any) -> Shape:
     """Return a point by the normalised box around its disc and its radius in pixels."""
     with located("disc"):
         found = as_object(disc)
-        (radius,) = numbers([found.get("radius")], 1, "radius")
+        radius = number(found.get("radius"), "radius")
         shape = box_shape(numbers(found.get("box"), 4, "box"), "exact", None)
     return shape._replace(kind="point", radius=radius)
 

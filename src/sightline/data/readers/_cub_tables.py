@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from sightline.data.formats.lines import claim, finite, row, table, whole, yes
-from sightline.data.images import image_size, inside
+from sightline.data.formats.checks import located
+from sightline.data.formats.lines import claim, find_image, finite, row, table, whole, yes
+from sightline.data.images import image_size
 from sightline.data.problems import Problems
 from sightline.records import InputError
 
@@ -29,6 +30,7 @@ class Image(NamedTuple):
 
     number: int
     name: str
+    path: Path
     where: str
     image_id: str
     size: Size
@@ -38,10 +40,10 @@ class Image(NamedTuple):
 
 def read_images(root: Path, problems: Problems) -> list[Image]:
     """Return what the files and the headers of the images say about each image."""
-    names = table(root / "images.txt", problems, _name_line)
-    classes = table(root / "classes.txt", problems, _name_line)
-    class_of = table(root / "image_class_labels.txt", problems, _class_line)
-    train = table(root / "train_test_split.txt", problems, _split_line)
+    names = table(root / "images.txt", problems, _name_line, root)
+    classes = table(root / "classes.txt", problems, _name_line, root)
+    class_of = table(root / "image_class_labels.txt", problems, _class_line, root)
+    train = table(root / "train_test_split.txt", problems, _split_line, root)
     found: list[Image] = []
     taken: dict[str, str] = {}
     for number, name in names.items():
@@ -49,20 +51,22 @@ def read_images(root: Path, problems: Problems) -> list[Image]:
             label = line_of(class_of, number, "image_class_labels.txt")
             label_name = line_of(classes, label, f"classes.txt for its class {label}")
             split = "train" if line_of(train, number, "train_test_split.txt") else "test"
-            size = image_size(inside(root / "images", name))
+            path = find_image(name, [root / "images"]) or root / "images" / name
+            with located("coordinates are in pixels of the image (skip_bad leaves it out)"):
+                size = image_size(path)
             image_id = claim(name, f"image {number}", taken)
-            found.append(Image(number, name, where, image_id, size, label_name, split))
+            found.append(Image(number, name, path, where, image_id, size, label_name, split))
     return found
 
 
 def read_boxes(root: Path, problems: Problems) -> dict[int, list[float]]:
     """Return x, y, width and height by image."""
-    return table(root / "bounding_boxes.txt", problems, _box_line)
+    return table(root / "bounding_boxes.txt", problems, _box_line, root)
 
 
 def read_parts(root: Path) -> dict[int, str]:
     """Return the names of the parts; a bad line is never skipped, it would misname places."""
-    return table(root / "parts" / "parts.txt", Problems(), _name_line)
+    return table(root / "parts" / "parts.txt", Problems(), _name_line, root)
 
 
 def read_places(root: Path, problems: Problems, parts: Mapping[int, str]) -> Places:
@@ -77,7 +81,8 @@ def read_places(root: Path, problems: Problems, parts: Mapping[int, str]) -> Pla
         return (image, part), place
 
     places: Places = {}
-    for (image, part), place in table(root / "parts" / "part_locs.txt", problems, parse).items():
+    lines = table(root / "parts" / "part_locs.txt", problems, parse, root)
+    for (image, part), place in lines.items():
         places.setdefault(image, {})[part] = place
     return places
 

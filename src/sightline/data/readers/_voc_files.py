@@ -1,4 +1,4 @@
-"""The files of Pascal VOC, lists, XML and masks: see `sightline.data.readers.voc`."""
+"""The files of Pascal VOC, XML and masks: see `sightline.data.readers.voc`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from PIL import Image
 
 from sightline.data.formats.checks import located
-from sightline.data.formats.lines import finite, read_text, table
+from sightline.data.formats.lines import finite, read_text
 from sightline.data.formats.shapes import box_shape
-from sightline.data.images import image_size, inside
+from sightline.data.images import image_size
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -24,50 +24,25 @@ if TYPE_CHECKING:
 
     from sightline.data.formats.checks import Size
     from sightline.data.formats.shapes import Shape
-    from sightline.data.problems import Problems
 
-__all__ = ["MAX_BYTES", "read_object", "read_palette", "read_size", "read_splits", "read_xml"]
+__all__ = ["MAX_BYTES", "read_object", "read_palette", "read_size", "read_xml"]
 
 MAX_BYTES = 8_000_000
 """The largest file that is read; it holds more than 20,000 objects."""
 
-_SPLITS = ("train", "val", "test")
 _FLAGS = ("difficult", "truncated", "occluded")
+_YES, _NO = ("1", "true", "yes"), ("", "0", "false", "no")
+_FAR = 1 << 31  # no image is that wide; Pillow knows none either
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 # Entities can make a few lines expand to gigabytes or name files elsewhere; VOC has none.
 _DECLARATION = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
-def read_splits(root: Path, problems: Problems, split: str | None, masks: bool) -> dict[str, str]:
-    """Return the ids to read with their splits."""
-    folder = root / "ImageSets" / "Segmentation"
-    if not (masks and folder.is_dir()):
-        folder = root / "ImageSets" / "Main"
-    if split is not None:
-        file = inside(folder, f"{split}.txt")
-        if not file.is_file():
-            known = ", ".join(sorted(other.stem for other in folder.glob("*.txt"))) or "none"
-            raise InputError(f"{file}: no list of split {split!r}; lists: {known}")
-        return dict.fromkeys(table(file, problems, _id_line), split)
-    tags: dict[str, str] = {}
-    for name in _SPLITS:
-        if (file := folder / f"{name}.txt").is_file():
-            tags = {**dict.fromkeys(table(file, problems, _id_line), name), **tags}
-    ids = sorted(file.stem for file in (root / "Annotations").glob("*.xml"))
-    return {name: tags.get(name, "") for name in ids}
-
-
-def _id_line(line: str) -> tuple[str, None]:
-    if len(line.split()) != 1:
-        raise InputError(f"must be one id, got {line!r}")
-    return line, None
-
-
-def read_xml(file: Path) -> Element:
+def read_xml(file: Path, root: Path) -> Element:
     """Return the annotation in a file that a stranger may have written."""
     if file.is_file() and (size := file.stat().st_size) > MAX_BYTES:
         raise InputError(f"must have at most {MAX_BYTES:,} bytes, has {size:,}")
-    content = read_text(file)
+    content = read_text(file, root)
     if found := _DECLARATION.search(content):
         raise InputError(f"must not declare a document type or entities, got {found[0]!r}")
     try:
@@ -90,7 +65,7 @@ def read_size(tree: Element, image: Path) -> Size:
 
 def _side(written: str | None) -> int:
     value = finite((written or "").strip() or "0", "width and height of size")
-    if value < 0 or value != int(value):
+    if not 0 <= value < _FAR or value != int(value):
         raise InputError(f"width and height of size must be whole numbers >= 0, got {written!r}")
     return int(value)
 
@@ -104,8 +79,15 @@ def read_object(element: Element, size: Size) -> tuple[str, tuple[str, ...], Sha
     x0, y0, x1, y1 = map(finite, written, _CORNERS)
     if x0 > x1 or y0 > y1:
         raise InputError(f"bndbox must have xmin <= xmax, ymin <= ymax, got {' '.join(written)}")
-    flags = tuple(flag for flag in _FLAGS if (element.findtext(flag) or "").strip() == "1")
+    flags = tuple(flag for flag in _FLAGS if _is_set(element, flag))
     return label, flags, box_shape((x0 - 1, y0 - 1, x1, y1), "pixels", size)
+
+
+def _is_set(element: Element, flag: str) -> bool:
+    written = (element.findtext(flag) or "").strip()
+    if written.lower() not in (*_YES, *_NO):
+        raise InputError(f"{flag} must be 0 or 1, got {written!r}")
+    return written.lower() in _YES
 
 
 def read_palette(file: Path) -> NDArray[Any]:

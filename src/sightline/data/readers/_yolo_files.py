@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import yaml
 
 from sightline.data.formats.checks import located
-from sightline.data.formats.lines import lines, read_text
+from sightline.data.formats.lines import is_debris, lines, read_text, split_asked
 from sightline.data.images import inside, is_image
+from sightline.data.readers._yolo_pairs import PLACES, pair, split_folder, swap
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Item", "class_names", "find_config", "find_items", "read_config"]
 
-_SPLITS = ("train", "val", "test")
-_SPLIT_FOLDER = re.compile(r"(train|val|valid|test)\d*")
+_SPLITS = ("train", "val", "valid", "validation", "test")
 _NAME_FILES = ("classes.txt", "obj.names", "labels/classes.txt", "labels/obj.names")
-_Place: TypeAlias = tuple[str, str | dict[str, None]]  # split; its folder, or its images
+_Placed: TypeAlias = str | dict[str, None]  # a folder, or images
+_Place: TypeAlias = tuple[str, _Placed]  # split, what it has
+# What PyYAML raises on values that are not what their tags say.
+_UNREADABLE = (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, TypeError)
 
 
 class Item(NamedTuple):
@@ -47,19 +49,21 @@ def find_config(root: Path) -> Path | None:
     for name in ("data.yaml", "dataset.yaml"):
         if (root / name).is_file():
             return root / name
-    found = sorted(path for path in root.glob("*") if path.suffix in (".yaml", ".yml"))
+    files = [path for path in sorted(root.glob("*")) if path.suffix in (".yaml", ".yml")]
+    found = [path for path in files if not is_debris(path.name)]
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
         raise InputError(f"{root}: has several .yaml files, call one data.yaml: {names}")
     return found[0] if found else None
 
 
-def read_config(file: Path) -> dict[str, Any]:
-    """Return what a .yaml file says."""
+def read_config(file: Path, root: Path | None) -> dict[str, Any]:
+    """Return what a .yaml file says, which must be in `root` where that is given."""
     with located(str(file)):
+        content = read_text(file, root)
         try:
-            config = yaml.safe_load(read_text(file))
-        except (yaml.YAMLError, RecursionError) as error:
+            config = yaml.safe_load(content)
+        except _UNREADABLE as error:
             raise InputError(f"is not valid YAML: {error}") from error
         if config is None:
             return {}
@@ -81,8 +85,12 @@ def class_names(
     for path in (root / name for name in _NAME_FILES):
         if path.is_file():
             with located(str(path)):
-                content = read_text(path).rstrip()
-            return _numbered(str(path), [line.strip() for line in content.split("\n")])
+                content = read_text(path, root).rstrip()
+            found = [line.strip() for line in content.split("\n")]
+            if "" in found:
+                number = found.index("") + 1
+                raise InputError(f"{path} line {number}: is blank, but each line names a class")
+            return _numbered(str(path), found)
     return None
 
 
@@ -95,9 +103,9 @@ def _numbered(where: str, names: Any) -> dict[int, str]:
     numbers: dict[str, int] = {}
     # Values are not shown: a few lines of YAML can stand for gigabytes.
     for number, name in names.items():
-        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        if not _is_whole(number) or number < 0:
             raise InputError(f"{where}: number of a class must be whole and >= 0")
-        if isinstance(name, bool) or not isinstance(name, str | int | float) or name == "":
+        if not (isinstance(name, str | float) or _is_whole(name)) or name == "":
             kind = type(name).__name__
             raise InputError(f"{where}: name of class {number} must be text (in quotes), is {kind}")
         if (label := str(name)) in numbers:
@@ -106,28 +114,53 @@ def _numbered(where: str, names: Any) -> dict[int, str]:
     return found
 
 
+def _is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number that can be shown: YAML has some that cannot."""
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    return is_int and abs(value) < 1 << 63
+
+
 def find_items(
     root: Path, config: Mapping[str, Any], split: str | None, problems: Problems
 ) -> Iterator[Item]:
     """Yield the images with their label files, then the label files without an image."""
     images, texts = _walk(root)
     places = _places(root, config, split, problems)
+    names = {_folded(image): image for image in images}
+    places = [(tag, _as_found(place, names)) for tag, place in places]
     listed = [name for _, place in places if isinstance(place, dict) for name in place]
-    used: set[str] = set()
-    for image in dict.fromkeys([*images, *listed]):
-        label = next((name for name in _labels_of(image) if name in texts), None)
-        if label is not None:
-            used.add(label)
-        elif not (root / image).is_file():
+    wanted = dict.fromkeys([*images, *listed])
+    labels, alone, unclear = pair(wanted, texts, root, problems)
+    if wanted and not labels and not unclear:
+        raise InputError(
+            f"{root}: none of its {len(wanted)} images has a label file; looked for were {PLACES} "
+            "(folders that are links are not followed)"
+        )
+    for image in wanted:
+        if image in labels or (image not in unclear and os.path.isfile(root / image)):  # noqa: PTH113
+            tag = split_asked(_split(image, places), split)
+            yield Item(_without(image, "images"), image, labels.get(image), tag)
+        elif image not in unclear:
             problems.add(str(root / image), "neither the image nor its label file is there")
-            continue
-        yield Item(_without(image, "images"), image, label, _split(image, places))
-    alone = [name for name in sorted(texts - used) if "labels" in name.split("/")[:-1]]
     for label in alone:
-        image = _swap(label.removesuffix(".txt"), "labels", "images")
-        yield Item(_without(image, "images"), None, label, _split(image, places))
-    if not (images or listed or alone):
+        image = swap(label.removesuffix(".txt"), "labels", "images")
+        tag = split_asked(_split(image, places), split)
+        yield Item(_without(image, "images"), None, label, tag)
+    if not (wanted or alone):
         raise InputError(f"{root}: holds neither images nor a folder of labels")
+
+
+def _folded(image: str) -> str:
+    """Return a path with its ending in lower case."""
+    stem, dot, ending = image.rpartition(".")
+    return stem + dot + ending.lower()
+
+
+def _as_found(place: _Placed, names: Mapping[str, str]) -> _Placed:
+    """Return a list of images as their files are called: endings may differ in case."""
+    if isinstance(place, str):
+        return place
+    return dict.fromkeys(names.get(_folded(image), image) for image in place)
 
 
 def _walk(root: Path) -> tuple[list[str], set[str]]:
@@ -135,10 +168,12 @@ def _walk(root: Path) -> tuple[list[str], set[str]]:
     images: list[str] = []
     texts: set[str] = set()
     for folder, below, files in os.walk(root):
-        below.sort()
+        below[:] = sorted(name for name in below if not is_debris(name))
         prefix = Path(folder).relative_to(root).as_posix() + "/"
         for name in sorted(files):
             path = name if prefix == "./" else prefix + name
+            if is_debris(name):
+                continue
             if is_image(name):
                 images.append(path)
             elif name.endswith(".txt") and name != "classes.txt":
@@ -153,7 +188,7 @@ def _places(
     base = _stays(root, root, config.get("path")) or root
     places: list[_Place] = []
     # An image belongs to the first split that has it: the one that is asked for.
-    for name in sorted(_SPLITS, key=lambda name: name != split):
+    for name in sorted(_SPLITS, key=lambda name: split_asked(name, split) != split):
         entries = config.get(name)
         for entry in entries if isinstance(entries, list) else [entries]:
             path = _stays(root, base, entry)
@@ -172,9 +207,9 @@ def _stays(root: Path, base: Path, entry: Any) -> Path | None:
     path = Path(base, entry.removeprefix("../"))
     try:
         inside(root, os.path.relpath(path, root))
-    except InputError:
+        return path if path.exists() else None
+    except (InputError, OSError):  # an OSError: the name is too long
         return None
-    return path if path.exists() else None
 
 
 def _listed(root: Path, file: Path, problems: Problems) -> dict[str, None]:
@@ -186,7 +221,8 @@ def _listed(root: Path, file: Path, problems: Problems) -> dict[str, None]:
         with problems.at(f"{file} line {number}"):
             if not is_image(line):
                 raise InputError(f"must name an image, got {line!r}")
-            found[Path(os.path.relpath(inside(root, line), root)).as_posix()] = None
+            path = inside(root, line.replace("\\", "/"))
+            found[Path(os.path.relpath(path, root)).as_posix()] = None
     return found
 
 
@@ -194,25 +230,9 @@ def _split(image: str, places: Collection[_Place]) -> str:
     for split, place in places:
         if image in place if isinstance(place, dict) else image.startswith(place):
             return split
-    folders = PurePosixPath(image).parts[:-1]
-    return next((folder for folder in folders if _SPLIT_FOLDER.fullmatch(folder)), "")
-
-
-def _labels_of(image: str) -> list[str]:
-    """Return where the label file of an image may be."""
-    beside = image.rpartition(".")[0] + ".txt"
-    return [_swap(beside, "images", "labels"), beside]
-
-
-def _swap(path: str, old: str, new: str) -> str:
-    """Return a path with the last of its folders that is called `old` renamed."""
-    *folders, name = path.split("/")
-    if old in folders:
-        last = len(folders) - 1 - folders[::-1].index(old)
-        folders[last] = new
-    return "/".join([*folders, name])
+    return split_folder(image)
 
 
 def _without(path: str, folder: str) -> str:
     """Return a path without the last of its folders of that name."""
-    return _swap(path, folder, "").replace("//", "/").lstrip("/")
+    return swap(path, folder, "").replace("//", "/").lstrip("/")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sightline.data.annotations import read_annotation_file
-from sightline.data.readers.folder import Source, given_images, holding, open_dataset
+from sightline.data.readers._image_files import ImageFiles
+from sightline.data.readers.folder import given_images, open_dataset
 from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from sightline.data.dataset import Dataset
     from sightline.data.problems import Problems
 
 __all__ = ["read"]
+
+_PLACES = ("*.json", "annotations/*.json", "*/_annotations.coco.json")
 
 
 def read(
@@ -32,67 +35,98 @@ def read(
     Parameters
     ----------
     path : Path
-        The .json file, or the folder it is in, itself or in its annotations/.
+        The .json file, or the folder it is in, itself or in its annotations/; or one with a
+        folder for each split, which holds _annotations.coco.json and the images.
     problems : Problems
         Where records that do not fit are set aside.
     split : str or None
-        Chooses annotations/instances_<split>.json or annotations/<split>.json, and tags every
-        image, unless the file itself says which image is in which split.
+        Chooses the file that is named so (annotations/instances_<split>.json,
+        annotations/<split>.json, another that ends in _<split>.json) or lies in a folder of this
+        name, and tags every image, unless the file itself says which image is in which split.
     annotations : path, optional
         The .json file in the folder.
     images : path, optional
-        The folder of the images; by default <split>/, images/<split>/, images/ or the folder
-        itself, whichever holds them.
+        The folder of the images; by default the one named as the file or the split is, there or
+        in images/, else the file's own, images/, the folder itself, or any below.
     """
     file = path if path.is_file() else _find_file(path, split, annotations)
-    found = read_annotation_file(file, problems)
-    if images is not None:
-        source = given_images(path if path.is_dir() else file.parent, file, images)
-    else:
-        source = _find_images(path, file, split, found.names.values())
-    chosen = split is not None and file in _files_of(path, split)
-    tag = split if chosen or not found.splits else None
-    return open_dataset("coco", found, source, problems, tag)
+    root = path if path.is_dir() else _base(file)
+    files = given_images(root, images) if images is not None else _files(root, file, split)
+    found = read_annotation_file(file, problems, files.size)
+    tag = None
+    if split and split not in found.splits.values():
+        if _is_of(file, split):
+            tag = split
+        elif not found.splits:
+            raise InputError(_no_split(root, [file], split))
+    return open_dataset("coco", found, file, files, problems, tag)
 
 
-def _files_of(root: Path, split: str) -> tuple[Path, Path]:
-    folder = root / "annotations"
-    return folder / f"instances_{split}.json", folder / f"{split}.json"
+# --- the file ------------------------------------------------------------------------------------
 
 
 def _find_file(root: Path, split: str | None, annotations: str | os.PathLike[str] | None) -> Path:
     if annotations is not None:
         return root / annotations
-    named = _files_of(root, split) if split is not None else ()
-    if first := next((file for file in named if file.is_file()), None):
-        return first
-    files = sorted([*root.glob("*.json"), *root.glob("annotations/*.json")])
-    if len(files) > 1:
-        files = [file for file in files if _looks_like_coco(file)]
+    files = _json_files(root)
+    for name in (f"instances_{split}", split) if split else ():
+        if (file := root / "annotations" / f"{name}.json") in files:
+            return file
+    named = [file for file in files if split and _is_of(file, split)]
+    files = _coco_files(named) or _coco_files(files)
     if len(files) == 1:
         return files[0]
     if not files:
         raise InputError(f"{root}: holds no COCO file, itself or in annotations/ (.json)")
-    listed = ", ".join(file.relative_to(root).as_posix() for file in files)
+    if split and not named:
+        raise InputError(_no_split(root, files, split))
+    listed = _listed(files, root)
     raise InputError(f"{root}: holds several COCO files: {listed}; choose: split= or annotations=")
+
+
+def _json_files(root: Path) -> list[Path]:
+    found = {file for place in _PLACES for file in root.glob(place) if file.is_file()}
+    return sorted(file for file in found if not file.name.startswith("."))
+
+
+def _coco_files(files: list[Path]) -> list[Path]:
+    """Return the files that look like COCO; one alone need not, since reading it says more."""
+    return files if len(files) < 2 else [file for file in files if _looks_like_coco(file)]
 
 
 def _looks_like_coco(file: Path) -> bool:
     content = file.read_bytes()
-    return b'"images"' in content and b'"annotations"' in content
+    return all(word in content for word in (b'"images"', b'"annotations"', b'"categories"'))
 
 
-def _find_images(path: Path, file: Path, split: str | None, names: Iterable[str]) -> Source:
-    """Return the first of the usual folders that holds images of the file."""
-    guess = split if split is not None else file.stem.removeprefix("instances_")
-    roots = [path] if path.is_dir() else [file.parent, file.parent.absolute().parent]
-    for root in roots:
-        bases = [base for base in (root, *file.parents[:2]) if base.is_relative_to(root)]
-        folder = holding([folder for base in bases for folder in _usual(base, guess)], names)
-        if folder is not None:
-            return Source(root, file, folder)
-    return Source(roots[0], file, roots[0])
+def _is_of(file: Path, split: str) -> bool:
+    """Return whether a file, or its folder, is named after a split."""
+    return f"_{file.stem}".endswith(f"_{split}") or file.absolute().parent.name == split
 
 
-def _usual(base: Path, split: str) -> Iterator[Path]:
-    yield from (base / split, base / "images" / split, base / "images", base)
+def _no_split(root: Path, files: Iterable[Path], split: str) -> str:
+    return f"{root}: no file of split {split!r}; there are: {_listed(files, root)}"
+
+
+def _listed(files: Iterable[Path], root: Path) -> str:
+    return ", ".join(file.as_posix().removeprefix(f"{root.as_posix()}/") for file in files)
+
+
+# --- the images ----------------------------------------------------------------------------------
+
+
+def _base(file: Path) -> Path:
+    """Return the folder of the data set that a file is of."""
+    folder = file.parent
+    return folder.absolute().parent if folder.absolute().name == "annotations" else folder
+
+
+def _files(root: Path, file: Path, split: str | None) -> ImageFiles:
+    """Return the image files in the usual folders, or below one that is named as the file is."""
+    names = [file.stem.removeprefix("instances_"), file.stem.rpartition("_")[2], split]
+    bases = [base for base in (*file.parents[:2], root) if base.is_relative_to(root)]
+    own = [f / name for base in bases for f in (base, base / "images") for name in names if name]
+    usual = [folder for base in bases for folder in (base / "images", base)]
+    named = (folder for folder in own if folder.is_dir() and folder != file.parent)
+    below = next(named, root if _base(file) != file.parent else bases[0])
+    return ImageFiles(root, [*own, *usual], below)

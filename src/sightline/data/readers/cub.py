@@ -14,16 +14,18 @@
 Coordinates are taken as they are written; a box that reaches outside is clipped. Segmentations are
 grey: each annotator who counted a pixel in makes it lighter, and a pixel is in when it has half of
 the largest value or more. Lines about images that are not in `images.txt` are passed over, so that
-a shorter `images.txt` makes a smaller data set; an image that lacks a line is an error.
+a shorter `images.txt` makes a smaller data set; an image that lacks a line is an error. So is one
+whose file is missing, as coordinates mean nothing without its size.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from math import isfinite
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from sightline.data.dataset import Dataset, from_annotations
+from sightline.data.formats.checks import show
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.lines import LazyAnnotations
 from sightline.data.formats.shapes import box_shape, encode_rle, point_shape, rle_shape
@@ -74,19 +76,23 @@ def read(
     regions : {"parts", "box", "mask"}
         What the regions are: a disc at each of the 15 parts (hidden ones are dropped, with the flag
         "hidden"; the number of a region is the place of its part in `parts.txt`), or the bird as a
-        whole. Masks are decoded when an annotation is first asked for.
+        whole. Masks are decoded when an annotation is first asked for, or at once where bad ones
+        are to be set aside.
     radius, at : float
         Radius of a part's disc in pixels of an image whose longer side is `at` pixels.
     """
     if regions not in ("parts", "box", "mask"):
         raise InputError(f"regions must be 'parts', 'box' or 'mask', got {regions!r}")
-    if not (isfinite(radius) and radius >= 0 and isfinite(at) and at > 0):
-        raise InputError(f"radius must be >= 0 and at > 0, got radius {radius} and at {at}")
+    if not (_in_pixels(radius) and _in_pixels(at) and at > 0):
+        got = f"radius {show(radius)} and at {show(at)}"
+        raise InputError(f"radius must be a number >= 0 and at one > 0, got {got}")
     root = next((p for p in (path, path / "CUB_200_2011") if (p / "images.txt").exists()), path)
     images = read_images(root, problems)
     annotations: Mapping[str, Annotation]
     taxonomy = Taxonomy.flat(["bird"])
-    if regions == "mask":
+    if regions == "mask" and problems.skip:
+        annotations = _each(images, problems, lambda image: _mask(root, image)())
+    elif regions == "mask":
         annotations = LazyAnnotations(_each(images, problems, partial(_mask, root)))
     elif regions == "box":
         annotations = _each(images, problems, partial(_box, read_boxes(root, problems)))
@@ -98,12 +104,17 @@ def read(
     return from_annotations(
         "cub",
         annotations,
-        {image.image_id: root / "images" / image.name for image in images},
+        {image.image_id: image.path for image in images},
         splits={image.image_id: image.split for image in images},
         root=root,
         taxonomy=taxonomy,
         skipped=problems,
     )
+
+
+def _in_pixels(value: Any) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and 0 <= value < 1e9
 
 
 def _each(
@@ -145,7 +156,7 @@ def _bird(image: Image, shape: Shape) -> Annotation:
 def _mask(root: Path, image: Image) -> Callable[[], Annotation]:
     """Check the header of a segmentation and return what decodes it."""
     name = f"{image.name.rpartition('.')[0]}.png"
-    files = [inside(base / "segmentations", name) for base in (root, root.parent)]
+    files = [inside(base / "segmentations", name) for base in (root, root.absolute().parent)]
     file = next((file for file in files if file.is_file()), files[0])
     if (seen := image_size(file, upright=False)) != image.size:
         raise InputError(f"{file} has {seen} pixels (width, height), the image {image.size}")

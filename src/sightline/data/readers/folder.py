@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from sightline.data.annotations import AnnotationFile, read_annotation_file
 from sightline.data.dataset import from_annotations
-from sightline.data.images import inside, is_image
+from sightline.data.readers._image_files import ImageFiles, leaves
 from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import os
+    from pathlib import Path
 
     from sightline.data.dataset import Dataset
     from sightline.data.problems import Problems
 
-__all__ = ["Source", "given_images", "holding", "open_dataset", "read"]
+__all__ = ["given_images", "open_dataset", "read"]
 
 _STEMS, _SUFFIXES = ("annotations", "regions"), (".json", ".csv")
-
-
-class Source(NamedTuple):
-    """Where a data set lies.
-
-    Attributes
-    ----------
-    root : Path
-        Its folder; no image is read from elsewhere.
-    file : Path
-        The file of regions.
-    images : Path
-        What the names in the file are relative to.
-    """
-
-    root: Path
-    file: Path
-    images: Path
 
 
 def read(
@@ -64,60 +44,57 @@ def read(
         regions.json, regions.csv, or the only .json or .csv file.
     images : path, optional
         The folder that the names in the file are relative to; by default the folder itself, its
-        images/, or the one below in which they are.
+        images/, or any below in which the image is, for each image by itself.
     """
     root = path if path.is_dir() else path.parent
     file = path if path.is_file() else _find_file(root, annotations)
-    found = read_annotation_file(file, problems)
     if images is not None:
-        return open_dataset("folder", found, given_images(root, file, images), problems)
-    names = found.names.values()
-    folder = holding([root, root / "images"], names) or _below(root, names) or root
-    return open_dataset("folder", found, Source(root, file, folder), problems)
+        files = given_images(root, images)
+    else:
+        files = ImageFiles(root, [root, root / "images"], root)
+    found = read_annotation_file(file, problems, files.size)
+    return open_dataset("folder", found, file, files, problems)
 
 
-def given_images(root: Path, file: Path, images: str | os.PathLike[str]) -> Source:
-    """Return the source with the image folder that the caller names, wherever it is."""
+def given_images(root: Path, images: str | os.PathLike[str]) -> ImageFiles:
+    """Return the files of the image folder that the caller names, wherever it is."""
     folder = root / images
     if not folder.is_dir():
         raise InputError(f"images: no such folder {folder}")
-    return Source(root if folder.resolve().is_relative_to(root.resolve()) else folder, file, folder)
-
-
-def holding(folders: Iterable[Path], names: Iterable[str]) -> Path | None:
-    """Return the folder that holds the first of the images that is in any of them."""
-    there = [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
-    pairs = product([name for name in names if not _leaves(name)], there)
-    return next((folder for name, folder in pairs if os.path.isfile(f"{folder}/{name}")), None)  # noqa: PTH113  # five times as fast
+    within = folder.resolve().is_relative_to(root.resolve())
+    return ImageFiles(root if within else folder, [folder], folder)
 
 
 def open_dataset(
-    kind: str, found: AnnotationFile, source: Source, problems: Problems, split: str | None = None
+    kind: str,
+    found: AnnotationFile,
+    file: Path,
+    files: ImageFiles,
+    problems: Problems,
+    split: str | None = None,
 ) -> Dataset:
     """Return the data set of an annotation file; `split` tags every image.
 
-    A name that leaves the folder is set aside; a missing image is not noticed before it is read.
+    An image whose name leaves the folder, or is that of several files, is set aside; one that is
+    missing is not noticed before it is read.
     """
-    annotations = dict(found.annotations)
-    inside(source.root, str(source.images.absolute()))
-    for image_id, name in found.names.items():
-        if _leaves(name):
-            problems.add(f"{source.file}: image {name!r}", f"leaves the folder {source.images}")
-            del annotations[image_id]
+    paths: dict[str, Path | None] = {}
+    for image_id in found.annotations:
+        name = found.names[image_id]
+        with problems.at(f"{file}: image {name!r}"):
+            if leaves(name):
+                raise InputError(f"leaves the folder {files.root}")
+            paths[image_id] = files.find(name)
+    annotations = {image_id: found.annotations[image_id] for image_id in paths}
     return from_annotations(
         kind,
         annotations,
-        {image_id: source.images / found.names[image_id] for image_id in annotations},
+        {key: path or files.place(found.names[key]) for key, path in paths.items()},
         splits=found.splits if split is None else dict.fromkeys(annotations, split),
-        root=source.root,
+        root=files.root,
         taxonomy=found.taxonomy,
         skipped=problems,
     )
-
-
-def _leaves(name: str) -> bool:
-    """Return whether a name leads out of its folder, links aside: those show when it is opened."""
-    return name.startswith("/") or ".." in name.split("/")
 
 
 def _find_file(root: Path, annotations: str | os.PathLike[str] | None) -> Path:
@@ -133,22 +110,3 @@ def _find_file(root: Path, annotations: str | os.PathLike[str] | None) -> Path:
         raise InputError(f"{root}: holds no file of regions (annotations.json, annotations.csv)")
     listed = ", ".join(file.name for file in files)
     raise InputError(f"{root}: several files may hold the regions: {listed}; choose: annotations=")
-
-
-def _below(root: Path, names: Iterable[str]) -> Path | None:
-    """Return the folder somewhere below that holds the first of the images that is there."""
-    files: dict[str, list[str]] = {}
-    for file in sorted(_images_below(root)):
-        files.setdefault(file.rpartition("/")[2], []).append(file)
-    for name in names:
-        for file in files.get(name.rpartition("/")[2], ()):
-            if file.endswith(f"/{name}"):
-                return root / file.removesuffix(name)
-    return None
-
-
-def _images_below(root: Path) -> Iterator[str]:
-    for place, _, names in os.walk(root):
-        for name in names:
-            if is_image(name):
-                yield Path(place, name).relative_to(root).as_posix()

@@ -3,10 +3,14 @@
 ::
 
     Annotations/<id>.xml            size, objects with name, bndbox, difficult, parts
-    JPEGImages/<filename>           as the XML names it
+    JPEGImages/<filename>           as the XML names it, else <id> with the ending of an image
     ImageSets/Main/<split>.txt      ids, one a line: train, val, trainval, test or others
     ImageSets/Segmentation/<split>.txt      the same for images with masks
     SegmentationObject/<id>.png     palette: 0 background, 1 to n the objects in order, 255 void
+
+The XML files may also lie in annotations/, beside the images, or in folders train, valid, val and
+test, which are splits then and stand in front of the names of images; images also in images/ or
+beside the XML files.
 
 Boxes are whole pixels counted from 1 with both ends in, so xmin to xmax covers xmin - 1 to xmax.
 Objects are numbered in the order of the file, whatever else is read; their parts follow, then the
@@ -24,16 +28,16 @@ import numpy as np
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.formats.checks import located
 from sightline.data.formats.drafts import Draft, Facts
-from sightline.data.formats.lines import LazyAnnotations, claim, find_image
+from sightline.data.formats.lines import LazyAnnotations, claim
 from sightline.data.formats.shapes import Shape, encode_rle, rle_shape
 from sightline.data.images import image_size, inside
 from sightline.data.readers._voc_files import (
     read_object,
     read_palette,
     read_size,
-    read_splits,
     read_xml,
 )
+from sightline.data.readers._voc_layout import find_layout, image_of, read_splits
 from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from sightline._raster import Mask
     from sightline.data.formats.checks import Size
     from sightline.data.problems import Problems
+    from sightline.data.readers._voc_layout import Layout
     from sightline.records import Annotation
 
 __all__ = ["read"]
@@ -85,26 +90,31 @@ def read(
     masks : bool
         Read objects from `SegmentationObject` instead of their boxes. Images without a mask file
         are left out, objects without a pixel are dropped, and the void is a region with the label
-        "void" and the flag "ignore". Masks are decoded when an annotation is first asked for.
+        "void" and the flag "ignore". Masks are decoded when an annotation is first asked for, or
+        at once where bad ones are to be set aside.
     parts : bool
         Read the boxes of parts (head, hand, …) too; in the taxonomy they stand under their objects.
     """
-    root = _root(path, masks)
-    images = _images(root, problems, split, masks)
+    layout = find_layout(path)
+    root = layout.root
+    if masks and not (root / "SegmentationObject").is_dir():
+        raise InputError(f"{root}: masks need a folder SegmentationObject")
+    images = _images(layout, problems, split, masks)
     above: dict[str, set[str]] = {"void": set()} if masks else {}
-    boxed: dict[str, Annotation] = {}
-    masked: dict[str, Callable[[], Annotation]] = {}
+    made: dict[str, Annotation] = {}
+    later: dict[str, Callable[[], Annotation]] = {}
     for image in images:
-        boxes = _boxes(image, problems, parts, above)
-        if image.mask is None:
-            boxed[image.image_id] = _annotate(image, boxes)
+        make = partial(_annotate, image, _boxes(image, problems, parts, above))
+        if masks and not problems.skip:
+            later[image.image_id] = make
         else:
-            masked[image.image_id] = partial(_annotate_masks, image.mask, image, boxes)
-    with located(str(root / "Annotations")):
+            with problems.at(image.where):
+                made[image.image_id] = make()
+    with located(str(root)):
         taxonomy = Taxonomy({label: sorted(above[label]) for label in sorted(above)})
     return from_annotations(
         "voc",
-        LazyAnnotations(masked) if masks else boxed,
+        LazyAnnotations(later) if later else made,
         {image.image_id: image.path for image in images},
         splits={image.image_id: image.split for image in images},
         root=root,
@@ -113,40 +123,24 @@ def read(
     )
 
 
-def _root(path: Path, masks: bool) -> Path:
-    """Return the folder that holds Annotations: the path, or the only one below it."""
-    below = [path, *sorted(path.glob("*")), *sorted(path.glob("VOCdevkit/*"))]
-    found = [folder for folder in below if (folder / "Annotations").is_dir()]
-    if not found:
-        raise InputError(f"{path}: needs a folder Annotations, here or in one folder below")
-    root = found[0]
-    if root != path and len(found) > 1:
-        names = ", ".join(folder.name for folder in found)
-        raise InputError(f"{path}: holds several data sets, name one of them: {names}")
-    if masks and not (root / "SegmentationObject").is_dir():
-        raise InputError(f"{root}: masks need a folder SegmentationObject")
-    return root
-
-
-def _images(root: Path, problems: Problems, split: str | None, masks: bool) -> list[_Image]:
+def _images(layout: Layout, problems: Problems, split: str | None, masks: bool) -> list[_Image]:
     found: list[_Image] = []
     taken: dict[str, str] = {}
-    for name, tag in read_splits(root, problems, split, masks).items():
-        where, mask = str(root / "Annotations" / f"{name}.xml"), None
-        with problems.at(where):
+    for place, name, tag in read_splits(layout, problems, split, masks):
+        file, mask = place.xml / f"{name}.xml", None
+        with problems.at(str(file)):
             if masks:
-                mask = inside(root / "SegmentationObject", f"{name}.png")
+                mask = inside(layout.root / "SegmentationObject", f"{name}.png")
                 if not mask.is_file():
                     continue
-            tree = read_xml(inside(root / "Annotations", f"{name}.xml"))
-            image_name = (tree.findtext("filename") or "").strip() or name
-            path = find_image(image_name, [root / "JPEGImages"])
+            tree = read_xml(file, layout.root)
+            image_name, path = image_of(place, name, (tree.findtext("filename") or "").strip())
             size = read_size(tree, path)
             if mask is not None and (seen := image_size(mask, upright=False)) != size:
                 raise InputError(f"{mask} has {seen} pixels (width, height), the image {size}")
             image_id = claim(image_name, f"{name}.xml", taken)
             objects = tree.findall("object")
-            found.append(_Image(image_id, where, path, size, objects, mask, tag))
+            found.append(_Image(image_id, str(file), path, size, objects, mask, tag))
     return found
 
 
@@ -167,15 +161,16 @@ def _boxes(image: _Image, problems: Problems, parts: bool, above: dict[str, set[
     return boxes
 
 
-def _annotate(image: _Image, regions: _Regions) -> Annotation:
+def _annotate(image: _Image, boxes: _Regions) -> Annotation:
     draft = Draft(image.image_id, image.size)
+    regions = boxes if image.mask is None else _masks(image.mask, image, boxes)
     for number, (shape, facts) in sorted(regions.items()):
         draft.add(draft.number(number), shape, facts)
     return draft.finish()
 
 
-def _annotate_masks(file: Path, image: _Image, boxes: _Regions) -> Annotation:
-    """Return the annotation with masks in place of the objects' boxes, and with the void."""
+def _masks(file: Path, image: _Image, boxes: _Regions) -> _Regions:
+    """Return the regions with masks in place of the objects' boxes, and with the void."""
     values, count = read_palette(file), len(image.objects)
     strange = np.setdiff1d(values, [*range(count + 1), _VOID])
     if strange.size:
@@ -187,7 +182,7 @@ def _annotate_masks(file: Path, image: _Image, boxes: _Regions) -> Annotation:
     if (void := values == _VOID).any():
         number = count + sum(len(element.findall("part")) for element in image.objects)
         regions[number] = _mask(void), Facts("void", ("ignore",), "void")
-    return _annotate(image, regions)
+    return regions
 
 
 def _mask(mask: Mask) -> Shape:

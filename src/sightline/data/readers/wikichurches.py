@@ -15,6 +15,7 @@ that `building_parts.json` does not say, and are not read. There are no splits.
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,7 +48,13 @@ _SIDES = ("left", "top", "width", "height")
 _Element: TypeAlias = tuple[str, Any, Any]  # place, label of the group, values
 
 
-def read(path: Path, problems: Problems, split: str | None, *, images: str = "images") -> Dataset:
+def read(
+    path: Path,
+    problems: Problems,
+    split: str | None,
+    *,
+    images: str | os.PathLike[str] = "images",
+) -> Dataset:
     """Open WikiChurches; see `sightline.data.load_dataset`.
 
     Parameters
@@ -58,28 +65,27 @@ def read(path: Path, problems: Problems, split: str | None, *, images: str = "im
         Raises, or collects what is set aside: a box, or an image whose record does not fit.
     split : str or None
         Not used: there are no splits.
-    images : str
-        The folder of the images, beside `building_parts.json`.
+    images : path
+        The folder of the images, beside `building_parts.json` or elsewhere.
     """
     file = path if path.is_file() else path / "building_parts.json"
     root = file.parent
     with located(str(file)):
-        content, repeated = _parse(read_text(file))
+        content, repeated = _parse(read_text(file, None if path == file else root))
         taxonomy = _taxonomy(records(content, "meta"))
         found = _object(content.get("annotations"), "'annotations'")
     for key in repeated:
         problems.add(f"{file}: {key!r}", "appears twice in one object; the first one counts")
     styles = _styles(root / "style_names.txt", problems)
-    if images != "images" and not (root / images).is_dir():
-        raise InputError(f"images: no such folder {root / images}")
-    folders = [folder for folder in (root / images, root) if folder.is_dir()]
+    folder, root = _image_folder(root, images)
+    folders = [folder, root]
     drafts: list[tuple[str, Draft, list[_Element]]] = []
     files: dict[str, Path] = {}
     taken: dict[str, str] = {}
     for name, record in found.items():
         with problems.at(where := f"{file}: image {name!r}"):
             labels, elements = _labels(record, styles), list(_elements(record))
-            image = find_image(name, folders)
+            image = find_image(name, folders) or folders[0] / name
             image_id = claim(name, repr(name), taken)
             files[image_id] = image
             drafts.append((where, Draft(image_id, None, labels), elements))
@@ -89,6 +95,18 @@ def read(path: Path, problems: Problems, split: str | None, *, images: str = "im
     return from_annotations(
         "wikichurches", annotations, files, root=root, taxonomy=taxonomy, skipped=problems
     )
+
+
+def _image_folder(root: Path, images: Any) -> tuple[Path, Path]:
+    """Return the folder of the images and the one they must stay in: that of the file, or it."""
+    if not isinstance(images, str | os.PathLike):
+        raise InputError(f"images must be the path of a folder, got {show(images)}")
+    folder = root / images
+    if images == "images":
+        return folder, root
+    if not folder.is_dir():
+        raise InputError(f"images: no such folder {folder}")
+    return folder, root if folder.resolve().is_relative_to(root.resolve()) else folder
 
 
 def _parse(content: str) -> tuple[dict[str, Any], list[str]]:
@@ -145,7 +163,8 @@ def _label(number: Any, names: tuple[str, ...], what: str) -> str:
 
 
 def _styles(file: Path, problems: Problems) -> Mapping[str, str]:
-    return {**table(file, problems, _style), **STYLES} if file.exists() else STYLES
+    found = table(file, problems, _style, file.parent) if file.exists() else {}
+    return {**found, **STYLES}
 
 
 def _style(line: str) -> tuple[str, str]:

@@ -3,14 +3,22 @@
 ::
 
     images/train/a.jpg  labels/train/a.txt      or train/images/a.jpg, train/labels/a.txt,
-                                                or a.jpg and a.txt side by side
+                                                or a.jpg and a.txt side by side,
+                                                or a.jpg and labels/a.txt
     data.yaml           names of the classes; folders or lists of images of train, val and test
     classes.txt         names of the classes, one a line; also obj.names
 
+A label file in any other folder called labels belongs to the only image without one that has its
+name; where there are several, it is a problem. An image without a label file, or with an empty one,
+has no objects, but some image must have one. A label file without an image is read as well: only
+its pixels are missing. Links to other folders are not followed.
+
 Each line is an object, in shares of the image: `class cx cy width height`, the same with a
-confidence behind it, or `class x y x y x y …`, a polygon of three points or more. An image without
-a label file, or with an empty one, has no objects. A label file without an image is read as well:
-only its pixels are missing. Links to other folders are not followed.
+confidence behind it, or `class x y x y x y …`, a polygon. Two kinds of line can be read in more
+than one way, and are taken for polygons only if the option `polygons` says so, or other lines of
+the file do, with another count of numbers that is above six: six numbers behind the class (three
+points, or a box with its confidence and the number of a track) and an odd count of seven or more (a
+polygon with a confidence, or key points).
 
 Names come from the option, else from data.yaml, dataset.yaml or the only other .yaml file, else
 from classes.txt or obj.names (beside the folders, or in labels/). Where there is none, the number
@@ -18,7 +26,8 @@ of a class is its label.
 
 Splits are those of the .yaml file. What it says about places outside the folder is not followed (a
 leading "../", which some tools write, is dropped); an image it does not place belongs to the first
-folder above it that is named train, val, valid or test, with or without a number.
+folder above it that is named train, val, valid or test, with or without a number. Who asks for
+"val" also gets "valid", and the other way round.
 """
 
 from __future__ import annotations
@@ -34,7 +43,7 @@ from sightline.data.readers._yolo_files import class_names, find_config, find_it
 from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from sightline.data.formats.shapes import Shape
@@ -50,6 +59,7 @@ def read(
     split: str | None,
     *,
     names: Sequence[str] | Mapping[int, str] | None = None,
+    polygons: bool | None = None,
 ) -> Dataset:
     """Open a YOLO data set; see `sightline.data.load_dataset`.
 
@@ -63,10 +73,16 @@ def read(
         Where two splits share an image, it belongs to this one.
     names : sequence of str or mapping of int to str, optional
         The names of the classes, instead of those in files.
+    polygons : bool, optional
+        Whether lines that can be read in more than one way are polygons; False refuses all lines
+        that are no boxes. By default the other lines of the file decide.
     """
+    if not isinstance(polygons, bool | None):
+        raise InputError(f"polygons must be True, False or None, got {polygons!r}")
     root = path.parent if path.is_file() else path
     config_file = path if path.is_file() else find_config(root)
-    config = {} if config_file is None else read_config(config_file)
+    within = None if path.is_file() else root
+    config = {} if config_file is None else read_config(config_file, within)
     known = class_names(root, config_file, config, names)
     contents: dict[str, tuple[str, str]] = {}
     files: dict[str, Path] = {}
@@ -82,7 +98,8 @@ def read(
                 files[image_id] = image
     annotations: dict[str, Annotation] = {}
     for image_id, (where, text) in contents.items():
-        annotations[image_id] = _annotate(Draft(image_id, None), where, text, known, problems)
+        draft = Draft(image_id, None)
+        annotations[image_id] = _annotate(draft, where, text, known, polygons, problems)
     return from_annotations(
         "yolo",
         annotations,
@@ -107,13 +124,21 @@ def _numbers(annotations: Mapping[str, Annotation]) -> list[str]:
 
 
 def _annotate(
-    draft: Draft, where: str, text: str, names: Mapping[int, str] | None, problems: Problems
+    draft: Draft,
+    where: str,
+    text: str,
+    names: Mapping[int, str] | None,
+    polygons: bool | None,
+    problems: Problems,
 ) -> Annotation:
+    counts = {len(line.split()) - 1 for _, line in lines(text)}
     for line_number, line in lines(text):
         number = draft.number()
         with problems.at(f"{where} line {line_number}"):
             first, *values = (finite(word, "each word of a line") for word in line.split())
-            score = values.pop() if len(values) == 5 else None
+            if len(values) not in (4, 5):
+                _check_polygon(len(values), counts, polygons)
+            score = values.pop() if len(values) % 2 else None
             if score is not None and not 0 <= score <= 1:
                 raise InputError(f"confidence must be 0 to 1, got {score:g}")
             facts = Facts(_label(first, names), (), f"line {line_number}", score)
@@ -121,19 +146,31 @@ def _annotate(
     return draft.finish()
 
 
-def _shape(values: list[float]) -> Shape:
-    if len(values) == 4:
-        x, y, width, height = values
-        if width < 0 or height < 0:
-            raise InputError(f"width and height must be >= 0, got {width:g} and {height:g}")
-        corners = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-        return box_shape(corners, "normalised", None)
-    if len(values) < 6 or len(values) % 2:
+def _check_polygon(count: int, counts: Collection[int], polygons: bool | None) -> None:
+    """Raise unless a class and `count` numbers, in a file with lines of `counts`, are a polygon."""
+    if count < 6 or polygons is False:
         raise InputError(
-            "must be a class and 4 numbers (box), 5 (box and confidence) or x, y of three points "
-            f"or more, got a class and {len(values)} numbers"
+            "must be a class and 4 numbers (box), 5 (box and confidence)"
+            f"{'' if polygons is False else ' or x, y of three points or more'}, "
+            f"got a class and {count} numbers"
         )
-    return polygon_shape([values], "normalised", None)
+    if polygons or not (count == 6 or count % 2) or any(n > 6 and n != count for n in counts):
+        return
+    may = "a box with confidence and track" if count == 6 else "a box with key points"
+    raise InputError(
+        f"a class and {count} numbers may be {may}, which is not read, or a polygon"
+        f"{' with a confidence' if count % 2 else ''}; polygons=True reads it as a polygon"
+    )
+
+
+def _shape(values: list[float]) -> Shape:
+    if len(values) > 4:
+        return polygon_shape([values], "normalised", None)
+    x, y, width, height = values
+    if width < 0 or height < 0:
+        raise InputError(f"width and height must be >= 0, got {width:g} and {height:g}")
+    corners = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+    return box_shape(corners, "normalised", None)
 
 
 def _label(number: float, names: Mapping[int, str] | None) -> str:

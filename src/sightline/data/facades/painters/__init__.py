@@ -1,9 +1,8 @@
 """How each part type is drawn: short functions in one table, `PAINTERS`.
 
 A painter gets a box, the look of the facade and a number from 0 to 1 that decides details, and
-yields shapes in the order of painting. A part's silhouette is the union of its `solid` shapes;
-an `inlay` stays within them. Nothing is painted outside the silhouette (shadows and reveals lie
-within it), so that removing a part changes no pixel elsewhere.
+yields shapes in the order of painting. A part's silhouette is the union of its shapes; it casts no
+shadow beyond, so that removing a part changes no pixel elsewhere.
 """
 
 from sightline.data.facades.painters import (  # they fill the table

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from sightline.data.facades.colours import Colour, Look, Ramp
 from sightline.data.facades.shapes import Box, Outline, mirrored, rectangle
 
-__all__ = ["PAINTERS", "Painter", "Shape", "column", "facets", "inlay", "paints", "solid"]
+__all__ = ["PAINTERS", "Painter", "Shape", "column", "facets", "paints"]
 
 
 class Shape(NamedTuple):
@@ -16,7 +16,6 @@ class Shape(NamedTuple):
 
     outline: Outline
     colour: Colour
-    is_solid: bool
 
 
 Painter: TypeAlias = Callable[[Box, Look, float], Iterator[Shape]]
@@ -33,29 +32,19 @@ def paints(name: str) -> Callable[[Painter], Painter]:
     return enter
 
 
-def solid(outline: Outline, colour: Colour) -> Shape:
-    """Return a shape that adds to the silhouette."""
-    return Shape(outline, colour, True)
-
-
-def inlay(outline: Outline, colour: Colour) -> Shape:
-    """Return a shape within the silhouette."""
-    return Shape(outline, colour, False)
-
-
 def facets(profile: Outline, box: Box, ramp: Ramp, look: Look) -> Iterator[Shape]:
     """Yield a symmetric body whose side away from the light is in shade."""
-    yield solid(mirrored(profile, box), ramp.base)
+    yield Shape(mirrored(profile, box), ramp.base)
     x, half, h = box.middle, -look.light * box.width / 2, box.height
     shade = [(x + half * u, box.y1 - h * v) for u, v in profile]
-    yield inlay([(x + 0.3 * half, box.y1), *shade, (x, box.y0)], ramp.dark)
+    yield Shape([(x + 0.3 * half, box.y1), *shade, (x, box.y0)], ramp.dark)
 
 
 def column(box: Box, look: Look) -> Iterator[Shape]:
     """Yield a round column with base and capital."""
-    yield solid(rectangle(box.part(0.12, 0.0, 0.88, 1.0)), look.trim.base)
+    yield Shape(rectangle(box.part(0.12, 0.0, 0.88, 1.0)), look.trim.base)
     lit, dark = (0.14, 0.66) if look.light < 0 else (0.66, 0.14)
-    yield inlay(rectangle(box.part(lit, 0.08, lit + 0.2, 0.94)), look.trim.light)
-    yield inlay(rectangle(box.part(dark, 0.08, dark + 0.22, 0.94)), look.trim.dark)
-    yield solid(rectangle(box.part(0.0, 0.0, 1.0, 0.08)), look.trim.light)
-    yield solid(rectangle(box.part(0.0, 0.93, 1.0, 1.0)), look.trim.light)
+    yield Shape(rectangle(box.part(lit, 0.08, lit + 0.2, 0.94)), look.trim.light)
+    yield Shape(rectangle(box.part(dark, 0.08, dark + 0.22, 0.94)), look.trim.dark)
+    yield Shape(rectangle(box.part(0.0, 0.0, 1.0, 0.08)), look.trim.light)
+    yield Shape(rectangle(box.part(0.0, 0.93, 1.0, 1.0)), look.trim.light)

@@ -1,0 +1,338 @@
+"""The commands: parse, call one library function, print."""
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import typer
+from typer.core import TyperGroup
+
+from sightline import __version__
+from sightline.cli.printing import printable, progress, show, show_json, show_log
+from sightline.cli.tables import (
+    demo_table,
+    describe,
+    metrics_table,
+    notes,
+    report_blocks,
+    score_report,
+    summary_table,
+)
+from sightline.records import InputError, SightlineError
+
+__all__ = ["app", "main"]
+
+Sign: TypeAlias = Literal["positive", "absolute", "signed"]
+Ties: TypeAlias = Literal["share", "include"]
+Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
+
+
+class _Commands(TyperGroup):
+    """The commands; what is wrong with the input or a file ends as one line and status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (SightlineError, OSError) as error:
+            typer.echo(f"error: {printable(str(error))}", err=True)
+            raise typer.Exit(2) from error
+
+
+app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sightline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Score attention and attribution maps against what experts have marked."""
+    show_log()
+
+
+@app.command("metrics")
+def show_metrics(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON in place of a table.")
+    ] = False,
+) -> None:
+    """List the metrics: what each means, its range, and what a map without information scores."""
+    from sightline.metrics import METRICS
+
+    if as_json:
+        show_json([describe(spec) for spec in METRICS.values()])
+    else:
+        show(metrics_table(METRICS.values()))
+
+
+@app.command()
+def score(
+    maps: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of .npy, .npz or .safetensors files, one map each and named by image; "
+            "or one .npz or .safetensors file with a map per image."
+        ),
+    ],
+    annotations: Annotated[
+        Path, typer.Option("--annotations", "-a", help="COCO JSON, Sightline's plain JSON, or CSV.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Table to write: .csv, .parquet or .json.")
+    ],
+    sign: Annotated[
+        Sign,
+        typer.Option(
+            help="What negative values mean: nothing (positive), as much as positive ones "
+            "(absolute), or less than zero (signed: ranking metrics alone)."
+        ),
+    ] = "positive",
+    selection: Annotated[
+        str,
+        typer.Option(
+            help="How pixels are selected, separated by commas: percentile, mass60 (or another "
+            "share), mean, matched."
+        ),
+    ] = "percentile",
+    percentiles: Annotated[
+        str, typer.Option(help="Percentiles of the selection, separated by commas.")
+    ] = "95,90,85,80,75,70,60,50",
+    ties: Annotated[
+        Ties,
+        typer.Option(
+            help="Pixels equal to the threshold: each takes a share of what is left of the area "
+            "(share), or all are selected (include)."
+        ),
+    ] = "share",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads; all cores unless given.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Score maps against annotations, by image and by region.
+
+    A map must cover the whole image: annotations are stretched over it, whatever its size.
+
+    The map of a centre crop does not fit the annotations of the whole image.
+
+    Map "a" or "a.jpg" belongs to image "a.jpg"; what finds no partner is listed.
+    """
+    from sightline.data import (
+        check_table_path,
+        open_maps,
+        read_annotations,
+        score_by_image,
+        write_table,
+    )
+
+    check_table_path(out)
+    with open_maps(maps) as files, progress("Scoring") as move:
+        scores = score_by_image(
+            files,
+            read_annotations(annotations),
+            selection=_split(selection),
+            percentiles=_numbers(percentiles),
+            sign=sign,
+            ties=ties,
+            threads=threads,
+            progress=move,
+        )
+    write_table(scores.frame, out)
+    if as_json:
+        show_json(score_report(scores, out))
+    else:
+        show(summary_table(scores), *notes(scores), f"Scores by image and region: {out}")
+
+
+@app.command()
+def inspect(
+    name: Annotated[
+        str, typer.Argument(help="Kind: facades, folder, coco, voc, yolo, cub, wikichurches.")
+    ],
+    path: Annotated[
+        Path | None, typer.Argument(help="Its folder or file; none for facades, which are drawn.")
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Contact sheet of images with their regions to write: .png or .jpg."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out what does not fit, and list it.")
+    ] = False,
+    split: Annotated[str | None, typer.Option(help="Only the images of one split.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Facades: how many images.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Facades: what they are drawn from.")] = None,
+    labelling: Annotated[
+        Labelling | None,
+        typer.Option(help="Facades: label every part, or one of each kind (at random, salient)."),
+    ] = None,
+    confounded: Annotated[
+        bool, typer.Option("--confounded", help="Facades: sky and ground tell the style, too.")
+    ] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another option of the data set, as name=value: masks=true, regions=box; "
+            "may be repeated."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Read the headers of images only; do not decode them.")
+    ] = False,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Show every label and name, not the first ones.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole report as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Show what a data set holds and what is wrong with it.
+
+    A record or an image that does not fit is an error, unless told to skip bad ones.
+
+    Image files that are missing are counted: maps can be scored without them.
+    """
+    from sightline.data.contact import check_sheet_path, write_contact_sheet
+    from sightline.data.datasets import load_dataset
+    from sightline.data.report import inspect_dataset
+
+    if figure is not None:
+        check_sheet_path(figure)
+    options = _given(count=count, seed=seed, labelling=labelling, confounded=confounded or None)
+    options |= dict(map(_option, option or []))
+    dataset = load_dataset(name, path, split=split, skip_bad=skip_bad, **options)
+    with progress("Reading") as move:
+        report = inspect_dataset(dataset, decode=not quick, progress=move)
+    if report.problems and not skip_bad:
+        more = len(report.problems) - 1
+        note = f" (and {more} more; --skip-bad lists them)" if more else ""
+        raise InputError(f"{report.problems[0]}{note}")
+    if figure is not None:
+        write_contact_sheet(dataset, figure)
+    if as_json:
+        show_json({**report.to_dict(), "figure": figure and str(figure)})
+    else:
+        show(*report_blocks(report, show_all, with_beside=split is None))
+        show(*([f"Contact sheet: {figure}"] if figure else []))
+
+
+@app.command()
+def facades(
+    out: Annotated[Path, typer.Argument(help="Folder for images and annotations.")],
+    count: Annotated[int, typer.Option(min=1, help="How many images.")] = 200,
+    seed: Annotated[int, typer.Option(help="What they are drawn from.")] = 0,
+    size: Annotated[int, typer.Option(help="Side of the images in pixels.")] = 224,
+    labelling: Annotated[
+        Labelling, typer.Option(help="Label every part, or one of each kind (at random, salient).")
+    ] = "exhaustive",
+    confounded: Annotated[
+        bool, typer.Option("--confounded", help="Sky and ground tell the style, too.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty.")
+    ] = False,
+) -> None:
+    """Draw church fronts whose every part is known: images, and annotations in two formats."""
+    from sightline.data.datasets import load_dataset
+    from sightline.data.facades.files import check_facades_folder, write_facades
+
+    check_facades_folder(out, force=force)
+    dataset = load_dataset(
+        "facades", count=count, seed=seed, size=size, labelling=labelling, confounded=confounded
+    )
+    with progress("Drawing") as move:
+        write_facades(dataset, out, move)
+    command = [_own_name(), "inspect", "folder", str(out), "--figure", "sheet.png"]
+    show(
+        f"Images ({len(dataset)}): {out / 'images'}",
+        f"Annotations: {out / 'annotations.json'}, and as COCO {out / 'coco.json'}",
+        f"Which parts decide the style of each: {out / 'facades.json'}",
+        f"Next, see what they hold:\n  {shlex.join(command)}",
+    )
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path, typer.Option(help="Folder for images, annotations, maps and scores.")
+    ] = Path("demo"),
+) -> None:
+    """Draw church fronts, make maps of them, score those, and show what the numbers mean."""
+    from sightline.data.demo import METHODS, score_demo
+
+    with progress("Scoring") as move:
+        scores = score_demo(out, progress=move)
+    command = shlex.join(
+        [
+            *(_own_name(), "score", str(out / "maps" / METHODS[0])),
+            *("--annotations", str(out / "annotations.json"), "--out", str(out / "scores.csv")),
+        ]
+    )
+    show(
+        demo_table(scores),
+        f"Images with their annotated parts: {out / 'sheet.png'}",
+        f"Images and annotations: {out / 'images'}, {out / 'annotations.json'}",
+        f"Maps: {out / 'maps'}",
+        f"Scores by image and region: {out / 'scores'}",
+        f"Next, the same from the shell, as with your own maps and annotations:\n  {command}",
+    )
+
+
+def _own_name() -> str:
+    """Return what to type to call this program again: its path where the name is not enough."""
+    called = Path(sys.argv[0])
+    found = shutil.which("sightline")
+    if called.name != "sightline" or (found and called.exists() and called.samefile(found)):
+        return "sightline"
+    return str(called)
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in _split(text)]
+    except ValueError as error:
+        raise InputError(f"--percentiles must be numbers separated by commas: {text!r}") from error
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given; the others keep the data set's own defaults."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """Return the name and value of `name=value`; true, false and numbers are read as such."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"--option must be name=value, got {text!r}")
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    for read in (words.__getitem__, int, float):
+        try:
+            return name, read(value)
+        except (KeyError, ValueError):
+            continue
+    return name, value

@@ -1,0 +1,234 @@
+"""The tables: metrics, means of scores, what a data set holds."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sightline.cli.printing import (
+    SHOWN_NAMES,
+    add_row,
+    count_rest,
+    listed,
+    new_table,
+    number,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sightline.data import ImageScores
+    from sightline.data.report import Report, Spread
+    from sightline.metrics import MetricSpec
+
+__all__ = [
+    "demo_table",
+    "describe",
+    "metrics_table",
+    "notes",
+    "report_blocks",
+    "score_report",
+    "summary_table",
+]
+
+_SHOWN_LABELS = 20
+_SHAPES = ("portrait", "landscape", "square", "unknown")
+_DEMO_COLUMNS = ("coverage", "average_precision", "auc_roc", "iou@90", "pointing")
+
+
+def metrics_table(specs: Iterable["MetricSpec"]) -> "Table":
+    """Return the metrics with range, chance and meaning."""
+    table = new_table("Metrics", ["name", "", "range", "chance", "meaning"])
+    table.columns[0].no_wrap = True
+    arrows = {"higher": "↑", "lower": "↓", "neither": ""}
+    table.caption = (
+        "↑ higher is better, ↓ lower. g: annotated share of the image, a: selected share."
+    )
+    for spec in specs:
+        low, high = spec.range
+        span, chance = f"{low:g}…{high:g}".replace("inf", "∞"), str(spec.chance or "")
+        add_row(table, spec.name, arrows[spec.direction], span, chance, spec.meaning)
+    return table
+
+
+def describe(spec: "MetricSpec") -> dict[str, Any]:
+    """Return the record of a metric as JSON can hold it; an open end of a range is null."""
+    described = {name: getattr(spec, name) for name in spec.__slots__ if name != "function"}
+    described["range"] = [end if abs(end) < float("inf") else None for end in spec.range]
+    described["chance"] = None if spec.chance is None else str(spec.chance)
+    return described
+
+
+def summary_table(scores: "ImageScores") -> "Table":
+    """Return the means over images, with chance and ceiling."""
+    table = new_table(
+        "Means over images", ["metric"], ["mean", "chance", "ceiling", "images", "undefined"]
+    )
+    for row in scores.summary():
+        values = (number(value) for value in (row.mean, row.chance, row.ceiling))
+        add_row(table, row.metric, *values, str(row.n), str(row.undefined))
+    return table
+
+
+def demo_table(scores: dict[str, "ImageScores"]) -> "Table":
+    """Return methods by metrics; chance and ceiling, the same for all methods, stand below."""
+    rows = {
+        method: {row.metric: row for row in found.summary()} for method, found in scores.items()
+    }
+    images = next(iter(scores.values())).frame["image"].nunique()
+    table = new_table(f"Means over {images} images", ["method"], _DEMO_COLUMNS)
+    for method, found in rows.items():
+        add_row(table, method, *(number(found[column].mean) for column in _DEMO_COLUMNS))
+    table.add_section()
+    last = rows[method]
+    add_row(table, "chance", *(number(last[column].chance) for column in _DEMO_COLUMNS))
+    add_row(table, "ceiling", *(number(last[column].ceiling) for column in _DEMO_COLUMNS))
+    return table
+
+
+def notes(scores: "ImageScores") -> Iterator[str]:
+    """Yield a line about each kind of thing that was left out."""
+    dropped = [f"{image} #{region.index} ({region.label})" for image, region in scores.dropped]
+    yield from listed("Images without a map", scores.images_without_map)
+    yield from listed("Maps without an annotation", scores.maps_without_annotation)
+    yield from listed("Regions outside their image, dropped", dropped)
+
+
+def score_report(scores: "ImageScores", out: Path) -> dict[str, Any]:
+    """Return the summary of scores and what was left out, for JSON."""
+    regions = scores.frame["region"].notna()
+    return {
+        "out": str(out),
+        "images": int((~regions).sum()),
+        "regions": int(regions.sum()),
+        "summary": [row._asdict() for row in scores.summary()],
+        "images_without_map": scores.images_without_map,
+        "maps_without_annotation": scores.maps_without_annotation,
+        "dropped": [
+            {"image": image, "region": region.index, "label": region.label}
+            for image, region in scores.dropped
+        ],
+    }
+
+
+def report_blocks(report: "Report", show_all: bool, with_beside: bool) -> "Iterator[Table | str]":
+    """Yield the tables about a data set, then lines about what is wrong with it."""
+    yield _overview_table(report)
+    yield _spread_table(report)
+    if report.labels:
+        yield _labels_table(report, None if show_all else _SHOWN_LABELS)
+    shown = None if show_all else SHOWN_NAMES
+    if pairs := _frequent_pairs(report):
+        yield _pairs_table(pairs, shown)
+    if report.sometimes_missing:
+        yield _sometimes_table(report, shown)
+    repeats = [f"{image} ({_counts(labels)})" for image, labels in report.repeated.items()]
+    yield from listed("Images with two or more regions of one label", repeats, shown)
+    unknown = [f"{label} ({count})" for label, count in report.unknown_labels.items()]
+    yield from listed("Labels that the taxonomy lacks", unknown, shown)
+    yield from listed("Images without regions", report.empty, shown)
+    yield from listed("Images without a file", report.missing, shown)
+    if with_beside:
+        yield from listed("Images beside them that no record names", report.beside, shown)
+    for what, problems in (
+        ("Records left out", report.skipped),
+        ("Images that cannot be used", report.problems),
+    ):
+        if problems:
+            yield "\n  ".join([f"{what} ({len(problems)}):", *map(str, problems)])
+
+
+def _overview_table(report: "Report") -> "Table":
+    table = new_table(f"Data set: {report.name}", ["", ""])
+    table.show_header = False
+    sizes, used = report.sizes, sum(label.own > 0 for label in report.labels)
+    unused = len(report.labels) - used
+    rows = {
+        "images": f"{report.images}",
+        "splits": _counts(report.splits) if any(report.splits) else "",
+        "shapes": _counts({name: getattr(sizes, name) for name in _SHAPES}),
+        "labels of images": _counts({one.label: one.images for one in report.image_labels}),
+        "regions": f"{report.regions} ({_counts(report.kinds)})" if report.regions else "0",
+        "labels of regions": f"{used}"
+        + (f", and {unused} above them or not used" if unused else ""),
+        "regions without a label": _count(report.unlabelled),
+        "marked": _counts({n: getattr(report, n) for n in ("difficult", "crowd", "ignore")}),
+        "clipped at the border": _count(report.clipped),
+        "dropped": _counts({"outside": report.outside, "hidden": report.hidden}),
+        "images with a label twice": f"{len(report.repeated)} ({report.repeated_share:.0%})",
+        "image files missing": _count(len(report.missing)),
+    }
+    for name, value in rows.items():
+        if value:
+            add_row(table, name, value)
+    return table
+
+
+def _count(number: int) -> str:
+    return str(number or "")
+
+
+def _counts(counts: dict[str, int], shown: int = 8) -> str:
+    """Return names with their counts, those of nothing left out."""
+    found = [f"{name or 'none'} {count}" for name, count in counts.items() if count]
+    return ", ".join(found[:shown] + ["…"] * (len(found) > shown))
+
+
+def _spread_table(report: "Report") -> "Table":
+    table = new_table("Spread", [""], ["least", "25 %", "median", "75 %", "mean", "largest"])
+    table.columns[0].no_wrap = True
+    rows: list[tuple[str, Spread | None, float]] = [
+        ("regions per image", report.per_image, 1),
+        ("area of a region, %", report.region_area, 100),
+        ("area covered, %", report.union_area, 100),
+        ("width, pixels", report.sizes.width, 1),
+        ("height, pixels", report.sizes.height, 1),
+    ]
+    for name, spread, unit in rows:
+        if spread is not None:
+            values = (spread.least, spread.lower, spread.median, spread.upper)
+            shown = (f"{unit * value:.4g}" for value in (*values, spread.mean, spread.most))
+            add_row(table, name, *shown)
+    if report.kinds.keys() - {"box"}:
+        table.caption = "Shapes other than boxes are drawn with up to 256 pixels a side for this."
+    return table
+
+
+def _labels_table(report: "Report", shown: int | None) -> "Table":
+    levels = any(label.regions != label.own for label in report.labels)
+    below = ["with those below"] if levels else []
+    table = new_table("Labels", ["label"], ["regions", *below, "images", "share"])
+    for label in report.labels[:shown]:
+        counts = (label.own, *([label.regions] if levels else []), label.images)
+        add_row(table, label.label, *map(str, counts), f"{label.share:.1%}")
+    count_rest(table, len(report.labels), shown)
+    return table
+
+
+def _frequent_pairs(report: "Report") -> list[tuple[int, str, str]]:
+    """Return the pairs of labels that occur together, those in most images first."""
+    labels = report.pair_labels
+    pairs = [
+        (report.pairs[i][j], labels[i], labels[j])
+        for i in range(len(labels))
+        for j in range(i + 1, len(labels))
+        if report.pairs[i][j]
+    ]
+    return sorted(pairs, key=lambda pair: -pair[0])
+
+
+def _pairs_table(pairs: list[tuple[int, str, str]], shown: int | None) -> "Table":
+    table = new_table("Labels that occur together", ["label", "and"], ["images"])
+    for count, one, other in pairs[:shown]:
+        add_row(table, one, other, str(count))
+    count_rest(table, len(pairs), shown)
+    return table
+
+
+def _sometimes_table(report: "Report", shown: int | None) -> "Table":
+    table = new_table(
+        "Labels that some images of a style lack", ["style", "label"], ["images with", "without"]
+    )
+    for one in report.sometimes_missing[:shown]:
+        add_row(table, one.style, one.label, str(one.present), str(one.absent))
+    count_rest(table, len(report.sometimes_missing), shown)
+    return table
