@@ -22,13 +22,16 @@ __all__ = [
     "box_mask",
     "box_pixels",
     "boxes_pixels",
+    "clip_polygon",
     "decode_rle",
     "disc_mask",
     "disc_touches",
     "mask_box",
+    "polygon_area",
     "polygon_box",
     "polygon_mask",
     "polygon_points",
+    "polygon_touches",
     "resize_mask",
     "rle_runs",
     "runs_box",
@@ -185,7 +188,9 @@ def polygon_mask(polygons: Iterable[Sequence[float]], height: int, width: int) -
     # COCO rounds 5x + 0.5: x = 3.5 must come back from 3.5 / W * W as 3.5, not as 3.4999999999.
     pixels = [np.round(part * np.array((width, height)), 6).ravel().tolist() for part in parts]
     mask = decode_rle(coco.merge(coco.frPyObjects(pixels, height, width)))
-    return mask if mask.any() else _centre_mask(polygon_box(parts), height, width)
+    if mask.any() or not polygon_touches(parts):
+        return mask
+    return _centre_mask(polygon_box(parts), height, width)
 
 
 def polygon_points(polygon: ArrayLike) -> NDArray[np.float64]:
@@ -208,6 +213,41 @@ def polygon_box(polygons: Iterable[ArrayLike]) -> tuple[float, float, float, flo
     points = np.concatenate([np.asarray(p, np.float64).reshape(-1, 2) for p in polygons])
     (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
     return x0, y0, x1, y1
+
+
+def clip_polygon(points: NDArray[np.float64], to: Sequence[float]) -> NDArray[np.float64]:
+    """Clip a polygon `(n, 2)` to a rectangle, edge by edge (Sutherland and Hodgman 1974)."""
+    for edge, sign in enumerate((1, 1, -1, -1)):
+        depth = sign * (points[:, edge % 2] - to[edge])
+        inside, ahead = depth >= 0, np.roll(depth, -1)
+        crosses = inside != (ahead >= 0)
+        part = depth / np.where(crosses, depth - ahead, 1.0)
+        cuts = points + part[:, None] * (np.roll(points, -1, axis=0) - points)
+        cuts[:, edge % 2] = to[edge]
+        keep = np.stack([inside, crosses], axis=1).ravel()
+        points = np.stack([points, cuts], axis=1).reshape(-1, 2)[keep]
+    return points
+
+
+def polygon_area(points: NDArray[np.float64]) -> float:
+    """Return the area of a polygon `(n, 2)`; 0 without points."""
+    if len(points) < 3:
+        return 0.0
+    x, y = (points - points[0]).T
+    return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+
+
+def polygon_touches(polygons: Iterable[ArrayLike]) -> bool:
+    """Return whether some of the area of polygons, or a line without area, is in the image."""
+    for polygon in polygons:
+        points = np.asarray(polygon, np.float64).reshape(-1, 2)
+        if polygon_area(points) <= _NEAR**2:
+            touches = box_pixels(polygon_box([points]), 1, 1) is not None
+        else:
+            touches = polygon_area(clip_polygon(points, (0, 0, 1, 1))) > _NEAR**2
+        if touches:
+            return True
+    return False
 
 
 def mask_box(mask: Mask) -> tuple[float, float, float, float] | None:

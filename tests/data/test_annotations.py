@@ -983,3 +983,20 @@ def test_polygons_that_need_a_closer_look() -> None:
         [square, square[:4], "x", [*square, 1], [*square, 1e9, 1]], [(10, 10)] * 5
     )
     assert [shape is not None for shape in found] == [True, False, False, False, False]
+
+
+def test_polygons_outside_are_dropped_although_their_box_is_not(tmp_path: Path) -> None:
+    corner = [[-0.5, -0.5], [0.4, -0.5], [-0.5, 0.4]]
+    reaching = [[-0.5, -0.5], [0.8, -0.5], [-0.5, 0.8]]
+    line = [[-0.5, 0.5], [0.5, 0.5], [0.0, 0.5]]
+    regions = [{"label": "x", "polygon": points} for points in (corner, reaching, line)]
+    content = {
+        "format": "sightline-annotations",
+        "version": 1,
+        "images": [{"image": "a.jpg", "regions": regions}],
+    }
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    found = read_annotations(tmp_path / "a.json")["a.jpg"]
+    assert [region.index for region in found.dropped] == [0]
+    assert [region.index for region in found.regions] == [1, 2]
+    assert all(region.to_mask(40, 40).any() for region in found.regions)

@@ -23,10 +23,8 @@ __all__ = [
     "box_share",
     "carry_rect",
     "clip_box",
-    "clip_polygon",
     "half_covered",
     "meet",
-    "polygon_area",
     "sample_axis",
     "share_within",
     "snap",
@@ -75,28 +73,6 @@ def box_share(box: Rect, view: Rect) -> float:
         return 0.0
     (w, h), (width, height) = np.subtract(kept[2:], kept[:2]), np.subtract(inside[2:], inside[:2])
     return snap((w / width if width else 1.0) * (h / height if height else 1.0))
-
-
-def clip_polygon(points: NDArray[np.float64], to: Rect) -> NDArray[np.float64]:
-    """Clip a polygon `(n, 2)` to a rectangle, edge by edge (Sutherland and Hodgman 1974)."""
-    for edge, sign in enumerate((1, 1, -1, -1)):
-        depth = sign * (points[:, edge % 2] - to[edge])
-        inside, ahead = depth >= 0, np.roll(depth, -1)
-        crosses = inside != (ahead >= 0)
-        part = depth / np.where(crosses, depth - ahead, 1.0)
-        cuts = points + part[:, None] * (np.roll(points, -1, axis=0) - points)
-        cuts[:, edge % 2] = to[edge]
-        keep = np.stack([inside, crosses], axis=1).ravel()
-        points = np.stack([points, cuts], axis=1).reshape(-1, 2)[keep]
-    return points
-
-
-def polygon_area(points: NDArray[np.float64]) -> float:
-    """Return the area of a polygon `(n, 2)`; 0 without points."""
-    if len(points) < 3:
-        return 0.0
-    x, y = (points - points[0]).T
-    return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
 
 
 def sum_between(rows: NDArray[Any], edges: ArrayLike) -> NDArray[np.float64]:

@@ -20,10 +20,8 @@ from sightline.geometry._areas import (
     box_share,
     carry_rect,
     clip_box,
-    clip_polygon,
     half_covered,
     meet,
-    polygon_area,
     sample_axis,
     share_within,
     snap,
@@ -265,14 +263,14 @@ class Geometry:
         if region.kind == "box":
             return box_share(region.box, self.visible_box)
         parts = _shape(region) if region.kind == "polygon" else [_ring(region.box)]
-        if all(polygon_area(part) <= NEAR**2 for part in parts):
+        if all(_raster.polygon_area(part) <= NEAR**2 for part in parts):
             return box_share(region.box, self.visible_box)
-        inside = [clip_polygon(part, (0, 0, 1, 1)) for part in parts]
-        total = sum(map(polygon_area, inside))
+        inside = [_raster.clip_polygon(part, (0, 0, 1, 1)) for part in parts]
+        total = sum(map(_raster.polygon_area, inside))
         if total <= NEAR**2:
             return nan
-        seen = (clip_polygon(part, self.visible_box) for part in inside if len(part))
-        return snap(sum(map(polygon_area, seen)) / total)
+        seen = (_raster.clip_polygon(part, self.visible_box) for part in inside if len(part))
+        return snap(sum(map(_raster.polygon_area, seen)) / total)
 
     def visible_share(self, annotation: Annotation) -> float:
         """Return the share of the annotated area (the union, less ignored) that the model sees.
@@ -361,12 +359,13 @@ class Geometry:
     def _carry_polygon(self, region: Region, given: Iterable[NDArray[np.float64]]) -> Region | None:
         """Map the vertices and cut each part; one that only leans on the edge is out of sight."""
         carried = [self._carry_points(points) for points in given]
-        kept = [clip_polygon(points, self.content) for points in carried]
+        kept = [_raster.clip_polygon(points, self.content) for points in carried]
         cut = any(not np.array_equal(a, b) for a, b in zip(carried, kept, strict=True))
         seen = [
             part / self.size
             for part, whole in zip(kept, carried, strict=True)
-            if len(part) >= 3 and (polygon_area(part) > NEAR or polygon_area(whole) <= NEAR)
+            if len(part) >= 3
+            and (_raster.polygon_area(part) > NEAR or _raster.polygon_area(whole) <= NEAR)
         ]
         if not seen:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sightline import _raster
 from sightline.data.formats.checks import show
@@ -86,7 +86,7 @@ class Draft:
         flags = _joined(facts.flags, own)
         dropped = facts.dropped or "empty" in flags or "hidden" in flags
         if not (box[0] >= 0.0 and box[1] >= 0.0 and box[2] <= 1.0 and box[3] <= 1.0):
-            dropped = dropped or _is_outside(kind, box)
+            dropped = dropped or _is_outside(shape)
             if not dropped:
                 box, flags = _clipped(kind, box, flags)
         region = Region(
@@ -105,10 +105,12 @@ def _joined(flags: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
     return flags + tuple([flag for flag in more if flag not in flags]) if more else flags
 
 
-def _is_outside(kind: str, box: Box) -> bool:
-    """Return whether a shape with this box lies wholly outside the image; see `_raster`."""
-    x0, y0, x1, y1 = box
-    if kind == "point":
+def _is_outside(shape: Shape) -> bool:
+    """Return whether a shape lies wholly outside the image; see `_raster`."""
+    x0, y0, x1, y1 = shape.box
+    if shape.kind == "polygon":
+        return not _raster.polygon_touches(cast("tuple[Any, ...]", shape.mask))
+    if shape.kind == "point":
         radii = (x1 - x0) / 2, (y1 - y0) / 2
         return not _raster.disc_touches((x0 + x1) / 2, (y0 + y1) / 2, *radii)
     for low, high in ((x0, x1), (y0, y1)):
