@@ -306,7 +306,7 @@ def test_inspect_shows_what_a_data_set_holds(churches: Path) -> None:
     assert "Images without regions (1): Q3.jpg" in out
     assert "Images without a file (1): Q3.jpg" in out
     beside = churches / "images" / "extra.jpg"
-    assert f"Images beside them that no record names (1): {beside}" in out
+    assert f"Images beside them that are not in the data set (1): {beside}" in out
     assert "7 more: --all shows them." in out
     assert "part 24" not in out
     assert "part 24" in run("inspect", "wikichurches", churches, "--all").stdout

@@ -210,6 +210,7 @@ def test_image_ids_are_checked(image_id: str) -> None:
 
 def test_image_ids_of_file_names() -> None:
     assert to_image_id("001.Owl/Owl_1.jpg") == "001.Owl__Owl_1.jpg"
+    assert to_image_id("./set\\a//b.jpg") == "set__a__b.jpg"
     assert to_image_id("x" * 200) == "x" * 200
     assert to_image_id("Kirche (Köln)\n2.jpg") == "Kirche_-28K-f6ln-29-a2.jpg"
     for name, message in (

@@ -128,7 +128,7 @@ def report_blocks(report: "Report", show_all: bool, with_beside: bool) -> "Itera
     yield from listed("Images without regions", report.empty, shown)
     yield from listed("Images without a file", report.missing, shown)
     if with_beside:
-        yield from listed("Images beside them that no record names", report.beside, shown)
+        yield from listed("Images beside them that are not in the data set", report.beside, shown)
     for what, problems in (
         ("Records left out", report.skipped),
         ("Images that cannot be used", report.problems),

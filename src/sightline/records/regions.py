@@ -28,7 +28,8 @@ def to_image_id(name: str) -> str:
     """Return the image id of a file name.
 
     "/" becomes "__", a space "_", and any other character that an id cannot hold "-" with its
-    number in hexadecimal. Two names may get one id; data sets refuse that.
+    number in hexadecimal. A backslash is read as "/", and "./" changes nothing. Two names may get
+    one id; data sets refuse that.
 
     Raises
     ------
@@ -44,7 +45,8 @@ def to_image_id(name: str) -> str:
     """
     if "://" in name:
         raise InputError(f"image name {name!r} is a URL; images are files, and nothing is fetched")
-    plain = name.replace("/", "__").replace(" ", "_")
+    parts = name.replace("\\", "/").split("/")
+    plain = "__".join(part for part in parts if part not in ("", ".")).replace(" ", "_")
     image_id = _STRANGE.sub(lambda found: f"-{ord(found[0]):x}", plain)
     if not _IMAGE_ID.fullmatch(image_id):
         raise InputError(

@@ -341,3 +341,16 @@ def test_links_that_leave_are_not_followed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"images' leaves the folder"):
         load_dataset("coco", root)
     assert load_dataset("coco", root, images=secret)[1].image().shape == (3, 4, 3)
+
+
+@pytest.mark.parametrize(("there", "asked"), [("valid", "val"), ("val", "valid")])
+def test_val_and_valid_are_one_split(tmp_path: Path, there: str, asked: str) -> None:
+    _write(tmp_path / "annotations" / f"{there}.json", _content())
+    found = load_dataset("coco", tmp_path, split=asked)
+    assert found.splits == {asked: 3}
+
+
+def test_one_image_under_two_names(tmp_path: Path) -> None:
+    file = _write(tmp_path / "x.json", _content("a.png", "./a.png"))
+    with pytest.raises(InputError, match=r"image '\./a\.png' appears twice, first as 'a\.png'"):
+        load_dataset("coco", file)

@@ -511,3 +511,25 @@ def test_boxes_are_given_by_their_centre_and_clipped(
     for region in annotation.dropped:
         x, y, width, height = boxes[region.index]
         assert abs(x - 0.5) >= (width + 1) / 2 or abs(y - 0.5) >= (height + 1) / 2
+
+
+@pytest.mark.parametrize(
+    ("list_file", "line"),
+    [
+        ("set/train.txt", "./images/1.jpg"),
+        ("train.txt", "set/images/1.jpg"),
+        ("train.txt", "/content/elsewhere/set/images/1.jpg"),
+    ],
+)
+def test_lists_name_images_from_their_folder_the_root_or_another_machine(
+    tmp_path: Path, list_file: str, line: str
+) -> None:
+    texts = {
+        "data.yaml": f"names: [a]\ntrain: {list_file}\n",
+        list_file: f"{line}\n",
+        "set/labels/1.txt": "0 0.5 0.5 1 1\n",
+    }
+    write_texts(tmp_path, texts)
+    write_image(tmp_path / "set" / "images" / "1.jpg", (4, 4))
+    found = load_dataset("yolo", tmp_path, split="train")
+    assert [sample.path for sample in found] == [tmp_path / "set" / "images" / "1.jpg"]

@@ -29,6 +29,7 @@ __all__ = [
     "read_text",
     "row",
     "split_asked",
+    "split_names",
     "table",
     "whole",
     "yes",
@@ -78,6 +79,17 @@ def split_asked(tag: str, split: str | None) -> str:
     ('val', 'train')
     """
     return split if split is not None and {split, tag} <= _VALIDATION else tag
+
+
+def split_names(split: str) -> tuple[str, ...]:
+    """Return the names of a split: itself first, then what others call it.
+
+    Examples
+    --------
+    >>> split_names("valid"), split_names("train")
+    (('valid', 'val', 'validation'), ('train',))
+    """
+    return (split, *sorted(_VALIDATION - {split})) if split in _VALIDATION else (split,)
 
 
 def table(

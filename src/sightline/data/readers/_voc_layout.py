@@ -127,9 +127,12 @@ def image_of(place: Place, name: str, written: str) -> tuple[str, Path]:
     """Return the name and the file of the image of an XML file.
 
     That is what the file says or, where that is not there, an image named like the file itself:
-    files are renamed more often than what is written in them.
+    files are renamed more often than what is written in them. Of a path that leads elsewhere, as
+    on the machine of the annotator, the last part counts.
     """
     written = written.replace("\\", "/") or name
+    if written.startswith("/") or ".." in written.split("/"):
+        written = written.rpartition("/")[2] or name
     path = find_image(written, place.images)
     if path is None and (path := find_image(name, place.images)) is not None:
         written = path.name

@@ -221,9 +221,23 @@ def _listed(root: Path, file: Path, problems: Problems) -> dict[str, None]:
         with problems.at(f"{file} line {number}"):
             if not is_image(line):
                 raise InputError(f"must name an image, got {line!r}")
-            path = inside(root, line.replace("\\", "/"))
+            path = _find_listed(root, file.parent, line.replace("\\", "/"))
             found[Path(os.path.relpath(path, root)).as_posix()] = None
     return found
+
+
+def _find_listed(root: Path, folder: Path, name: str) -> Path:
+    """Return the image that a list names: from the list's folder, from the root, or by its end.
+
+    Lists are often written on another machine, with its absolute paths.
+    """
+    parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+    ends = ("/".join(parts[start:]) for start in range(len(parts)))
+    for place in (folder / name, root / name, *(root / end for end in ends)):
+        path = Path(os.path.abspath(place))  # noqa: PTH100  # links stay as they are
+        if path.is_relative_to(root) and os.path.isfile(path):  # noqa: PTH113  # any length
+            return inside(root, str(path))
+    return inside(root, name)
 
 
 def _split(image: str, places: Collection[_Place]) -> str:

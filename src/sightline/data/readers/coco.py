@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sightline.data.annotations import read_annotation_file
+from sightline.data.formats.lines import split_names
 from sightline.data.readers._image_files import ImageFiles
 from sightline.data.readers.folder import given_images, open_dataset
 from sightline.records import InputError
@@ -69,9 +70,10 @@ def _find_file(root: Path, split: str | None, annotations: str | os.PathLike[str
     if annotations is not None:
         return root / annotations
     files = _json_files(root)
-    for name in (f"instances_{split}", split) if split else ():
-        if (file := root / "annotations" / f"{name}.json") in files:
-            return file
+    for name in split_names(split) if split else ():
+        for file in (root / "annotations" / f"{stem}.json" for stem in (f"instances_{name}", name)):
+            if file in files:
+                return file
     named = [file for file in files if split and _is_of(file, split)]
     files = _coco_files(named) or _coco_files(files)
     if len(files) == 1:
@@ -101,7 +103,10 @@ def _looks_like_coco(file: Path) -> bool:
 
 def _is_of(file: Path, split: str) -> bool:
     """Return whether a file, or its folder, is named after a split."""
-    return f"_{file.stem}".endswith(f"_{split}") or file.absolute().parent.name == split
+    folder = file.absolute().parent.name
+    return any(
+        f"_{file.stem}".endswith(f"_{name}") or folder == name for name in split_names(split)
+    )
 
 
 def _no_split(root: Path, files: Iterable[Path], split: str) -> str:
