@@ -246,11 +246,16 @@ def test_a_listed_image_needs_its_file(folder: Path) -> None:
     assert load_dataset("voc", folder, split="test", skip_bad=True).ids == ("000003",)
 
 
+def test_lists_of_a_class_name_the_images_that_show_it(folder: Path) -> None:
+    assert load_dataset("voc", folder, split="dog_train").ids == ("000001.jpg",)
+
+
 def test_lists_are_checked(folder: Path) -> None:
     with pytest.raises(InputError, match="no list of split 'dev'; lists: dog_train, test, train"):
         load_dataset("voc", folder, split="dev")
-    with pytest.raises(InputError, match=r"dog_train\.txt line 1: must be one id"):
-        load_dataset("voc", folder, split="dog_train")
+    write_texts(folder, {"ImageSets/Main/odd.txt": "000001 2\n"})
+    with pytest.raises(InputError, match=r"odd\.txt line 1: must be one id, or an id and -1, 0 or"):
+        load_dataset("voc", folder, split="odd")
     with pytest.raises(InputError, match="leaves the folder"):
         load_dataset("voc", folder, split="../../../x")
     write_texts(folder, {"ImageSets/Main/train.txt": "000001\n../../x\n"})

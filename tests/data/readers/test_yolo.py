@@ -533,3 +533,19 @@ def test_lists_name_images_from_their_folder_the_root_or_another_machine(
     write_image(tmp_path / "set" / "images" / "1.jpg", (4, 4))
     found = load_dataset("yolo", tmp_path, split="train")
     assert [sample.path for sample in found] == [tmp_path / "set" / "images" / "1.jpg"]
+
+
+def test_numbers_of_classes_may_be_quoted(tmp_path: Path) -> None:
+    texts = {"data.yaml": "names: {'0': a, '1': b}\n", "labels/1.txt": "1 0.5 0.5 1 1\n"}
+    write_texts(tmp_path, texts)
+    write_image(tmp_path / "images" / "1.jpg", (4, 4))
+    assert load_dataset("yolo", tmp_path)[0].annotation.regions[0].label == "b"
+
+
+def test_a_split_with_a_year_answers_to_its_name(tmp_path: Path) -> None:
+    for year in ("train2017", "val2017"):
+        write_texts(tmp_path, {f"labels/{year}/{year}.txt": "0 0.5 0.5 1 1\n"})
+        write_image(tmp_path / "images" / year / f"{year}.jpg", (4, 4))
+    assert load_dataset("yolo", tmp_path).splits == {"train2017": 1, "val2017": 1}
+    assert load_dataset("yolo", tmp_path, split="val").ids == ("val2017__val2017.jpg",)
+    assert load_dataset("yolo", tmp_path, split="val2017").ids == ("val2017__val2017.jpg",)

@@ -75,10 +75,12 @@ def split_asked(tag: str, split: str | None) -> str:
 
     Examples
     --------
-    >>> split_asked("valid", "val"), split_asked("train", "val")
-    ('val', 'train')
+    >>> split_asked("valid", "val"), split_asked("val2017", "val"), split_asked("train", "val")
+    ('val', 'val', 'train')
     """
-    return split if split is not None and {split, tag} <= _VALIDATION else tag
+    bare = tag.rstrip("0123456789")
+    same = split is not None and (bare == split or {bare, split} <= _VALIDATION)
+    return split if split is not None and same else tag
 
 
 def split_names(split: str) -> tuple[str, ...]:

@@ -109,18 +109,26 @@ def _tags(root: Path, problems: Problems, split: str | None, masks: bool) -> dic
             lists = (other.stem for other in folder.glob("*.txt") if not is_debris(other.name))
             known = ", ".join(sorted(lists)) or "none"
             raise InputError(f"{file}: no list of split {split!r}; lists: {known}")
-        return dict.fromkeys(table(file, problems, _id_line, root), split)
+        return dict.fromkeys(_listed(file, problems, root), split)
     tags: dict[str, str] = {}
     for name in _LISTS:
         if (file := folder / f"{name}.txt").is_file():
-            tags = {**dict.fromkeys(table(file, problems, _id_line, root), name), **tags}
+            tags = {**dict.fromkeys(_listed(file, problems, root), name), **tags}
     return tags
 
 
-def _id_line(line: str) -> tuple[str, None]:
-    if len(line.split()) != 1:
-        raise InputError(f"must be one id, got {line!r}")
-    return line, None
+def _listed(file: Path, problems: Problems, root: Path) -> list[str]:
+    """Return the ids of a list; of a class's list those that show it, or might (1 or 0, not -1)."""
+    return [name for name, shows in table(file, problems, _id_line, root).items() if shows]
+
+
+def _id_line(line: str) -> tuple[str, bool]:
+    match line.split():
+        case [name]:
+            return name, True
+        case [name, ("-1" | "0" | "1") as shows]:
+            return name, shows != "-1"
+    raise InputError(f"must be one id, or an id and -1, 0 or 1, got {line!r}")
 
 
 def image_of(place: Place, name: str, written: str) -> tuple[str, Path]:

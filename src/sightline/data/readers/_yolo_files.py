@@ -102,7 +102,9 @@ def _numbered(where: str, names: Any) -> dict[int, str]:
     found: dict[int, str] = {}
     numbers: dict[str, int] = {}
     # Values are not shown: a few lines of YAML can stand for gigabytes.
-    for number, name in names.items():
+    for key, name in names.items():
+        # "0": in quotes is a number all the same
+        number = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 10 else key
         if not _is_whole(number) or number < 0:
             raise InputError(f"{where}: number of a class must be whole and >= 0")
         if not (isinstance(name, str | float) or _is_whole(name)) or name == "":
