@@ -328,10 +328,17 @@ def test_a_box_goes_where_pillow_takes_it_and_comes_back(
     # Forward, in pixels of the input: the edges of what Pillow shows are at most a pixel away.
     pixels = np.array(carried.regions[0].box) * [*geometry.size, *geometry.size]
     assert abs(ends(seen >= 0.5) - pixels).max() <= 1
-    # On the grid: at most half a cell away. Back on the image: and half a pixel of the image.
+    # On the grid: at most half a cell away.
     mask = carried.union_mask(rows, columns)
     if min(pixels[2:] - pixels[:2]) >= patch:
         assert abs(ends(mask) - pixels / patch).max() <= 0.5 + 1e-9
+    # Its edges, taken back as numbers: at most half a cell from the known box.
+    grid = np.array([columns, rows, columns, rows])
+    returned = geometry.inverse().carry_boxes((ends(mask) / grid)[None])[0]
+    known = np.array(annotation.regions[0].box)
+    cells = patch / (np.array(geometry.scale) * geometry.source)  # as shares of the image
+    assert (abs(returned - known) <= np.tile(cells, 2) / 2 + 1e-9).all()
+    # And as a map, which has whole pixels of the image: half of one more.
     back = geometry.to_image(mask.astype(np.float32), fill=0) > 0.5
     away = abs(ends(back) - IMAGES[name][2])
     cell = patch / np.array([*geometry.scale, *geometry.scale])

@@ -73,10 +73,6 @@ def random_views(
     if not colour:
         return views
     grey = views.mean(1, keepdim=True)
-    if colour >= 0.5:  # what is said must not hang on colours: some views are grey, some swap them
-        views = torch.where(uniform(0, 1, 1, 1, 1) < 0.3, grey, views)
-        order = uniform(0, 1, 3).argsort(1)[:, :, None, None].expand_as(views)
-        views = torch.where(uniform(0, 1, 1, 1, 1) < 0.5, views.gather(1, order), views)
     views = grey + (views - grey) * uniform(1 - colour, 1 + colour, 1, 1, 1)
     middle = views.mean((1, 2, 3), keepdim=True)
     views = middle + (views - middle) * uniform(1 - colour, 1 + colour, 1, 1, 1)

@@ -137,3 +137,13 @@ def test_what_stands_in_front_leaves_the_portal_free() -> None:
         assert [part.box.y1 for part in front] == sorted(part.box.y1 for part in front)
     assert counts == {0, 1, 2, 3, 4}
     assert kinds == {"person", "car", "bush", "round tree", "slim tree"}
+
+
+def test_plans_have_nine_to_twenty_five_parts_and_four_roles_or_more() -> None:
+    counts = set()
+    for plan in (*PLANS, *(draw_plan(Dice(4, index, "layout")) for index in range(350))):
+        labelled = [part for part in built(plan) if part.is_labelled]
+        counts.add(len(labelled))
+        assert len(ROLES.keys() & {role(part) for part in labelled}) >= 4
+    assert min(counts) >= 9
+    assert max(counts) == 25

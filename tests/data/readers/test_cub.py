@@ -148,6 +148,14 @@ def test_masks_take_half_of_the_largest_value(folder: Path) -> None:
     assert third.annotation.dropped[0].flags == ("empty",)
 
 
+def test_exactly_half_of_the_largest_value_is_in(folder: Path) -> None:
+    write_masks(folder)
+    grey = np.tile(np.repeat([204, 102, 101, 0], 10), (20, 1))
+    write_grey(folder / SEGMENTATION, grey)
+    (region,) = load_dataset("cub", folder, regions="mask")[0].annotation.regions
+    np.testing.assert_array_equal(region.to_mask(20, 40), grey >= 102)
+
+
 def test_segmentations_may_lie_beside_the_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -549,3 +549,4 @@ def test_a_split_with_a_year_answers_to_its_name(tmp_path: Path) -> None:
     assert load_dataset("yolo", tmp_path).splits == {"train2017": 1, "val2017": 1}
     assert load_dataset("yolo", tmp_path, split="val").ids == ("val2017__val2017.jpg",)
     assert load_dataset("yolo", tmp_path, split="val2017").ids == ("val2017__val2017.jpg",)
+    assert load_dataset("yolo", tmp_path, split="train").ids == ("train2017__train2017.jpg",)

@@ -1,4 +1,4 @@
-"""The weights that ship: small, half precision, finite, and with their log."""
+"""The trained weights: small, half precision, finite, and with their log; views of images."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-import sightline
 from sightline.data.facades import STYLES
 
-DEMO = Path(sightline.__file__).parent / "models" / "demo"
+DEMO = Path(__file__).parents[1] / "training" / "weights"
 NAMES = sorted(path.name for path in DEMO.iterdir())
 
 
@@ -42,3 +41,27 @@ def test_seeds_differ() -> None:
     one, two = (load_file(DEMO / name / "model.safetensors") for name in ("vit", "vit-seed2"))
     assert one.keys() == two.keys()
     assert all((one[key] != two[key]).any() for key in one if one[key].size > 1000)
+
+
+def test_views_are_cuts_of_their_picture() -> None:
+    import torch
+
+    from training.data import normalise, random_views
+
+    pixels = torch.randint(0, 256, (4, 3, 32, 32), generator=torch.Generator().manual_seed(0))
+    pixels = pixels.to(torch.uint8)
+    one, two = (
+        random_views(pixels, 16, (0.3, 1.0), 0.3, torch.Generator().manual_seed(1))
+        for _ in range(2)
+    )
+    assert one.shape == (4, 3, 16, 16)
+    assert one.min() >= -1
+    assert one.max() <= 1
+    assert torch.equal(one, two)
+    whole = random_views(pixels, 32, (1.0, 1.0), 0.0, torch.Generator().manual_seed(0))
+    plain = normalise(pixels)
+    gap = [
+        min(float((view - p).abs().mean()), float((view - p.flip(-1)).abs().mean()))
+        for view, p in zip(whole, plain, strict=True)
+    ]
+    assert max(gap) < 0.5  # stretched a little, mirrored or not; another picture is 0.67 away
