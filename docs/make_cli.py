@@ -12,7 +12,7 @@ import typer
 from sightline.cli import app
 
 PAGE = Path(__file__).parent / "cli.md"
-HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli.py. -->\n\n# Command line\n"
+HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli/app.py. -->\n\n# Command line\n"
 
 
 def render() -> str:
@@ -25,12 +25,14 @@ def render() -> str:
 
 
 def _usage(name: str, command: Any) -> str:
-    """Return the line to type, with what is required."""
-    required = [parameter for parameter in command.params if parameter.required]
-    words = [
-        parameter.name.upper() if _is_argument(parameter) else f"{parameter.opts[0]} FILE"
-        for parameter in required
-    ]
+    """Return the line to type: arguments, and what is required."""
+    words = []
+    for parameter in command.params:
+        if _is_argument(parameter):
+            word = parameter.name.upper()
+            words.append(word if parameter.required else f"[{word}]")
+        elif parameter.required:
+            words.append(f"{parameter.opts[0]} FILE")
     return " ".join(["sightline", name, *words, "[OPTIONS]"])
 
 
