@@ -8,9 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
-from sightline.data.outputs import check_output, replacing
+from sightline.data.drawing import (
+    FAINT,
+    INK,
+    WHITE,
+    check_picture_path,
+    font,
+    shortened,
+    write_picture,
+)
 from sightline.records import Annotation, InputError, Sample
 
 if TYPE_CHECKING:
@@ -26,18 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["check_sheet_path", "contact_sheet", "write_contact_sheet"]
 
-_FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
 # Okabe and Ito's colours, told apart by all kinds of colour vision; the darkest comes last.
 _COLOURS = (
     (230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66),
     (213, 94, 0), (204, 121, 167), (0, 114, 178), (0, 0, 0),
 )  # fmt: skip
 _DASHES = ((1.0, 1), (0.65, 28), (0.5, 12))  # drawn share and period: solid, dashed, dotted
-_WHITE, _GREY, _TILE, _NOTICE = (255, 255, 255), (150, 150, 150), (244, 244, 244), (222, 222, 222)
-_INK, _FAINT, _RULE = (30, 30, 30), (110, 110, 110), (210, 210, 210)
+_GREY, _TILE, _NOTICE, _RULE = (150, 150, 150), (244, 244, 244), (222, 222, 222), (210, 210, 210)
 _FINE = 2  # tiles are drawn this many times larger and reduced, for smooth lines
 _LINE, _CASING = 4, 2  # widths on the larger tile
-_GAP, _TEXT, _ROW = 12, 12, 16
+_GAP, _ROW = 12, 16
 _SWATCH = 28, 16
 
 
@@ -57,7 +63,7 @@ class _Pen:
 
 
 _IGNORED = _Pen(_GREY, hatched=True)
-_OTHER = _Pen(_WHITE)
+_OTHER = _Pen(WHITE)
 
 
 def contact_sheet(
@@ -122,8 +128,7 @@ def write_contact_sheet(
     sheet = contact_sheet(
         dataset, count=count, columns=columns, tile=tile, seed=seed, labels=labels
     )
-    with replacing(path) as part:
-        sheet.save(part, _FORMATS[path.suffix.lower()], quality=92)
+    write_picture(sheet, path)
 
 
 def check_sheet_path(path: str | os.PathLike[str]) -> Path:
@@ -134,7 +139,7 @@ def check_sheet_path(path: str | os.PathLike[str]) -> Path:
     InputError
         If the ending is not one of .png, .jpg, .jpeg, or the folder does not exist.
     """
-    return check_output(path, "a contact sheet", _FORMATS)
+    return check_picture_path(path, "a contact sheet")
 
 
 def _choose(dataset: Dataset, count: int, seed: int | None) -> list[str]:
@@ -170,17 +175,17 @@ def _pens(shown: Counter[str]) -> dict[str, _Pen]:
 
 def _captioned(sample: Sample, tile: int, pens: dict[str, _Pen]) -> Image.Image:
     """Return an image in its tile with two lines of text below it."""
-    cell = Image.new("RGB", (tile, tile + 2 * _ROW + 4), _WHITE)
+    cell = Image.new("RGB", (tile, tile + 2 * _ROW + 4), WHITE)
     cell.paste(_TILE, (0, 0, tile, tile))
     picture = _picture(sample, tile, pens)
     cell.paste(picture, ((tile - picture.width) // 2, (tile - picture.height) // 2))
     number = len(sample.annotation.regions)
     facts = [", ".join(sample.labels), f"{number} region{'' if number == 1 else 's'}"]
-    draw, font = ImageDraw.Draw(cell), _font()
+    draw = ImageDraw.Draw(cell)
     for row, (text, ink) in enumerate(
-        [(sample.image_id, _INK), (" · ".join(filter(None, facts)), _FAINT)]
+        [(sample.image_id, INK), (" · ".join(filter(None, facts)), FAINT)]
     ):
-        draw.text((0, tile + 4 + row * _ROW), _shortened(text, tile), fill=ink, font=font)
+        draw.text((0, tile + 4 + row * _ROW), shortened(text, tile), fill=ink, font=font())
     return cell
 
 
@@ -248,7 +253,7 @@ def _notice(text: str, tile: int) -> Image.Image:
     picture = Image.new("RGB", (tile, tile), _NOTICE)
     lines = textwrap.wrap(text, max(8, tile // 7), max_lines=max(1, tile // _ROW - 2))
     ImageDraw.Draw(picture).multiline_text(
-        (tile / 2, tile / 2), "\n".join(lines), fill=_FAINT, font=_font(), anchor="mm",
+        (tile / 2, tile / 2), "\n".join(lines), fill=FAINT, font=font(), anchor="mm",
         align="center",
     )  # fmt: skip
     return picture
@@ -264,7 +269,7 @@ def _page(tiles: Iterator[Image.Image], count: int, columns: int) -> Image.Image
         wide, high = cell.width + _GAP, cell.height + _GAP
         if page is None:
             size = columns * wide + _GAP, -(-count // columns) * high + _GAP
-            page = Image.new("RGB", size, _WHITE)
+            page = Image.new("RGB", size, WHITE)
         row, column = divmod(number, columns)
         page.paste(cell, (_GAP + column * wide, _GAP + row * high))
     assert page is not None  # noqa: S101  # there is at least one image
@@ -289,12 +294,12 @@ def _legend(shown: Counter[str], pens: dict[str, _Pen], ignored: int) -> list[tu
 
 def _below(page: Image.Image, entries: Sequence[tuple[str, _Pen]]) -> Image.Image:
     """Return the page with a legend below it, in columns as wide as its longest text."""
-    font, room = _font(), page.width - 2 * _GAP
-    longest = max((font.getlength(text) for text, _ in entries), default=0)
+    letters, room = font(), page.width - 2 * _GAP
+    longest = max((letters.getlength(text) for text, _ in entries), default=0)
     wide = int(min(room, _SWATCH[0] + 8 + longest + 2 * _GAP))
     columns = max(1, room // wide)
     rows, high = -(-len(entries) // columns), _SWATCH[1] + 8
-    whole = Image.new("RGB", (page.width, page.height + rows * high + 2 * _GAP), _WHITE)
+    whole = Image.new("RGB", (page.width, page.height + rows * high + 2 * _GAP), WHITE)
     whole.paste(page)
     draw = ImageDraw.Draw(whole)
     draw.line((_GAP, page.height, page.width - _GAP, page.height), fill=_RULE)
@@ -303,7 +308,7 @@ def _below(page: Image.Image, entries: Sequence[tuple[str, _Pen]]) -> Image.Imag
         left, top = _GAP + column * wide, page.height + _GAP + row * high
         whole.paste(_swatch(pen), (left, top))
         place, width = (left + _SWATCH[0] + 8, top + _SWATCH[1] / 2), wide - _SWATCH[0] - 8
-        draw.text(place, _shortened(text, width), fill=_INK, font=font, anchor="lm")
+        draw.text(place, shortened(text, width), fill=INK, font=letters, anchor="lm")
     return whole
 
 
@@ -315,17 +320,3 @@ def _swatch(pen: _Pen) -> Image.Image:
     mask[_CASING + 2 : -_CASING - 2, _CASING + 2 : -_CASING - 2] = True
     _outline(pixels, mask, pen)
     return Image.fromarray(pixels).reduce(_FINE)
-
-
-def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(_TEXT)
-
-
-def _shortened(text: str, width: float) -> str:
-    """Return a text that fits, its middle left out where it is too long."""
-    font, kept = _font(), len(text)
-    short = text
-    while font.getlength(short) > width and kept > 2:
-        kept -= 1
-        short = f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
-    return short

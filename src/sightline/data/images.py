@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ENDINGS", "MAX_PIXELS", "image_size", "inside", "is_image", "read_image"]
+__all__ = ["ENDINGS", "MAX_PIXELS", "image_size", "inside", "is_image", "read_image", "to_rgb"]
 
 MAX_PIXELS = 80_000_000
 """The largest image that is decoded; a few kilobytes can declare any size."""
@@ -79,7 +79,7 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """
     with _opened(path) as image:
         image.load()
-        return np.asarray(_rgb(ImageOps.exif_transpose(image)))
+        return np.asarray(to_rgb(ImageOps.exif_transpose(image)))
 
 
 @contextmanager
@@ -114,7 +114,8 @@ def _upright_size(image: Image.Image) -> tuple[int, int]:
     return (height, width) if turned else (width, height)
 
 
-def _rgb(image: Image.Image) -> Image.Image:
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Return an image of any mode as RGB; 16 bits become 8, transparency is dropped."""
     if image.mode in ("I", "F"):
         kind = "whole numbers of 32 bits" if image.mode == "I" else "floating-point numbers"
         raise InputError(f"holds {kind}, whose white is unknown; save it with 8 or 16 bits")
