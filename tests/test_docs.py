@@ -14,9 +14,10 @@ import typer
 from typer.testing import CliRunner
 
 import sightline
+from benchmarks import attention as attention_bench
 from benchmarks import data as data_bench
 from benchmarks import maps as bench
-from sightline import data, geometry, metrics, records
+from sightline import data, geometry, maps, metrics, models, records
 from sightline.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -82,7 +83,7 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [sightline, metrics, data, geometry, records], ids=lambda m: m.__name__
+    "module", [sightline, metrics, data, geometry, models, maps, records], ids=lambda m: m.__name__
 )
 def test_every_public_name_is_on_the_page_of_the_api(module: Any) -> None:
     named = set(re.findall(r"^::: [\w.]+\.(\w+)$|`(?:[\w.]+\.)?(\w+)`", PAGES["api.md"], re.M))
@@ -119,6 +120,21 @@ def test_every_figure_of_the_data_benchmark_is_documented() -> None:
         assert f"\n| {text} | {unit} | {wanted} |" in PAGES["benchmarks.md"]
 
 
+def test_every_way_of_the_attention_benchmark_is_documented() -> None:
+    for row in attention_bench.rows(dict.fromkeys(attention_bench.WAYS, (1.0, 1.0)))[1:]:
+        assert f"\n| {row[0]} | " in PAGES["benchmarks.md"]
+
+
+@pytest.mark.parametrize("name", sorted(maps.METHODS))
+def test_every_method_has_a_section(name: str) -> None:
+    assert f"\n#### {name}\n" in PAGES["methods.md"]
+
+
+@pytest.mark.parametrize("name", sorted([*models.MODELS, *models.FAMILIES]))
+def test_every_model_and_family_has_a_row(name: str) -> None:
+    assert f"\n| `{name}` |" in PAGES["models.md"]
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = re.findall(r"[\w/-]+\.md$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(PAGES)
@@ -132,7 +148,7 @@ def test_every_decision_is_listed() -> None:
 # --- current -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["metrics", "facades"])
+@pytest.mark.parametrize("name", ["metrics", "facades", "models", "methods"])
 def test_written_pages_are_current(name: str) -> None:
     spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
     assert spec is not None
@@ -152,7 +168,8 @@ def test_links_lead_to_files(page: str) -> None:
 def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"
-    homes = (ROOT, source, source / "metrics", source / "data", DOCS)
+    folders = ("metrics", "data", "models", "maps")
+    homes = (ROOT, source, *(source / folder for folder in folders), DOCS)
     for name in set(re.findall(r"[\w/]+\.(?:py|md|toml)\b", tree)):
         assert any((home / name).is_file() for home in homes), name
 
@@ -167,11 +184,14 @@ def test_citation_names_the_version() -> None:
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_readme_example_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_readme_examples_print_what_they_show(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     blocks = BLOCK.findall(README)
-    assert [language for language, _ in blocks] == ["python", "text"]
-    exec(blocks[0][1], {})  # noqa: S102 (the README is ours)
-    assert capsys.readouterr().out == blocks[1][1]
+    assert [language for language, _ in blocks] == ["python", "text"] * 2
+    exec(blocks[2 * number][1], {})  # noqa: S102 (the README is ours)
+    assert capsys.readouterr().out == blocks[2 * number + 1][1]
 
 
 def test_the_readme_names_every_command_target_and_file() -> None:

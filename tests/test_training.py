@@ -1,46 +1,11 @@
-"""The trained weights: small, half precision, finite, and with their log; views of images."""
+"""How the models that ship were trained: views of images; learning with and without labels."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from importlib import import_module
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
-from sightline.data.facades import STYLES
-
-DEMO = Path(__file__).parents[1] / "training" / "weights"
-NAMES = sorted(path.name for path in DEMO.iterdir())
-
-
-def test_there_are_models() -> None:
-    assert NAMES == ["cnn", "vit", "vit-seed2"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_weights_are_small_half_precision_and_finite(name: str) -> None:
-    file = DEMO / name / "model.safetensors"
-    assert file.stat().st_size <= 6_000_000
-    floats = [array for array in load_file(file).values() if array.dtype.kind == "f"]
-    assert {array.dtype for array in floats} == {np.dtype(np.float16)}
-    assert all(np.isfinite(array).all() for array in floats)
-    log = json.loads((DEMO / name / "log.json").read_text())
-    assert log["accuracy_held_out"] >= 0.95
-    assert sum(array.size for array in floats) >= log["parameters"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_classes_are_the_styles(name: str) -> None:
-    config = json.loads((DEMO / name / "config.json").read_text())
-    assert tuple(config["id2label"].values()) == STYLES
-
-
-def test_seeds_differ() -> None:
-    one, two = (load_file(DEMO / name / "model.safetensors") for name in ("vit", "vit-seed2"))
-    assert one.keys() == two.keys()
-    assert all((one[key] != two[key]).any() for key in one if one[key].size > 1000)
 
 
 def test_views_are_cuts_of_their_picture() -> None:
@@ -65,3 +30,93 @@ def test_views_are_cuts_of_their_picture() -> None:
         for view, p in zip(whole, plain, strict=True)
     ]
     assert max(gap) < 0.5  # stretched a little, mirrored or not; another picture is 0.67 away
+
+
+def test_small_views_lie_where_there_are_edges() -> None:
+    import torch
+
+    from training.data import busy_places, edges
+
+    pixels = torch.full((50, 3, 224, 224), 128, dtype=torch.uint8)
+    pixels[..., 160:176, 32:48] = torch.randint(0, 256, (16, 16)).to(torch.uint8)
+    places = busy_places(edges(pixels), torch.Generator().manual_seed(0))
+    assert places.shape == (50, 2)
+    near = (places - torch.tensor([40 / 112 - 1, 168 / 112 - 1])).abs().max(1).values < 0.2
+    assert near.float().mean() > 0.9
+
+
+def test_disguise_leaves_half_and_stays_in_range() -> None:
+    import torch
+
+    from training.data import disguise
+
+    views = torch.rand((200, 3, 8, 8), generator=torch.Generator().manual_seed(0)) * 2 - 1
+    other = disguise(views, torch.Generator().manual_seed(1))
+    same = (views == other).flatten(1).all(1).float().mean()
+    assert 0.45 < same < 0.75
+    assert other.abs().max() <= 1
+
+
+def test_teachers_classes_are_all_used_alike() -> None:
+    import torch
+
+    share_out = import_module("training.dino").share_out  # no types: torch has none here
+    cosines = torch.randn((400, 8), generator=torch.Generator().manual_seed(0)) * 0.1
+    cosines[:, 0] += 0.3
+    shares = share_out(cosines, torch.tensor(0.05))
+    assert torch.allclose(shares.sum(1), torch.ones(400))
+    assert torch.allclose(shares.mean(0), torch.full((8,), 1 / 8), atol=0.05)
+
+
+def test_scores_of_attention_are_those_of_the_package() -> None:
+    import torch
+
+    from sightline.metrics import compute_auc_roc
+
+    dino = import_module("training.dino")
+    rng = torch.Generator().manual_seed(0)
+    maps = torch.randint(0, 20, (3, 64), generator=rng).float()  # with ties
+    inside = torch.rand((3, 64), generator=rng) < 0.3
+    wanted = [
+        float(compute_auc_roc(m.reshape(8, 8).numpy(), i.reshape(8, 8).numpy()))
+        for m, i in zip(maps, inside, strict=True)
+    ]
+    assert dino.auc(maps, inside).tolist() == pytest.approx(wanted)
+    assert dino.sign_flip(torch.ones(50)) < 0.001
+    assert dino.sign_flip(torch.tensor([1.0, -1.0] * 20)) == 1.0
+
+
+def test_learning_without_labels_moves_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from transformers import Dinov2WithRegistersModel
+
+    from training.data import Images
+
+    dino = import_module("training.dino")
+    config = dino.make_model().config
+    config.num_hidden_layers = 2  # fast enough for a test
+    config._attn_implementation = "eager"
+    monkeypatch.setattr(dino, "make_model", lambda **_: Dinov2WithRegistersModel(config))
+    pixels = torch.randint(0, 256, (4, 3, 224, 224), generator=torch.Generator().manual_seed(0))
+    images = Images(pixels.to(torch.uint8), torch.zeros(4, dtype=torch.long))
+    model, losses = dino.train(images, 1, 1, batch=2)
+    assert np.isfinite(losses).all()
+    assert np.shape(losses) == (1, 3)
+    torch.manual_seed(1)
+    start = dino.make_model().state_dict()
+    moved = [name for name, value in model.state_dict().items() if (value != start[name]).any()]
+    assert any("encoder.layer.1" in name for name in moved)
+    plain = dino.for_reading(model)
+    tokens = dino.class_tokens(plain, images.pixels[:2])
+    assert tokens.shape == (2, 128)
+    assert torch.allclose(tokens.norm(dim=1), torch.ones(2), atol=1e-4)
+    parts = torch.zeros((2, 224, 224), dtype=torch.bool)
+    parts[:, :112] = True
+    types = torch.where(torch.arange(196) < 98, 0, -1).expand(2, -1)
+    truth = dino.Truth(Images(*(part[:2] for part in images)), parts, types)
+    scores = dino.attention_scores(plain, truth)
+    assert scores.shape == (2, 2, 2)
+    assert ((scores > 0) & (scores < 1)).all()
+    precision, chance = dino.patch_retrieval(plain, truth)
+    assert chance == pytest.approx(97 / 195)
+    assert 0 < precision <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -50,11 +51,18 @@ def normalise(pixels: Tensor) -> Tensor:
 
 
 def random_views(
-    pixels: Tensor, size: int, area: tuple[float, float], colour: float, rng: torch.Generator
+    pixels: Tensor,
+    size: int,
+    area: tuple[float, float],
+    colour: float,
+    rng: torch.Generator,
+    around: Tensor | None = None,
 ) -> Tensor:
     """Return for each picture a random cut of some share of its area, mirrored or not, recoloured.
 
-    `colour` is how far brightness, contrast, saturation and tint move.
+    `colour` is how far brightness, contrast, saturation and tint move. `around` are the middles of
+    the cuts, x and y from -1 to 1, moved inwards where a cut would leave its picture; by default
+    a cut lies anywhere.
     """
     count, device = len(pixels), pixels.device
 
@@ -64,7 +72,11 @@ def random_views(
     side = uniform(*area).sqrt()
     stretch = uniform(-0.15, 0.15).exp()
     width, height = (side * stretch).clamp(max=1), (side / stretch).clamp(max=1)
-    x, y = uniform(-1, 1) * (1 - width), uniform(-1, 1) * (1 - height)
+    if around is None:
+        x, y = uniform(-1, 1) * (1 - width), uniform(-1, 1) * (1 - height)
+    else:
+        x = around[:, 0].clamp(width - 1, 1 - width)
+        y = around[:, 1].clamp(height - 1, 1 - height)
     mirror = torch.where(uniform(0, 1) < 0.5, 1.0, -1.0)
     zero = torch.zeros_like(x)
     rows = [torch.stack([width * mirror, zero, x], 1), torch.stack([zero, height, y], 1)]
@@ -78,3 +90,48 @@ def random_views(
     views = middle + (views - middle) * uniform(1 - colour, 1 + colour, 1, 1, 1)
     views = views + uniform(-colour, colour, 1, 1, 1) + uniform(-colour, colour, 3, 1, 1) / 2
     return views.clamp(-1, 1)
+
+
+def edges(pixels: Tensor, cells: int = 14) -> Tensor:
+    """Return how much there is to see in each cell of a grid `(n, cells * cells)`: its edges.
+
+    What half of the cells have (grain, clouds, grass) counts as nothing.
+    """
+    found = []
+    for part in pixels.split(1000):
+        grey = F.avg_pool2d(part.float().mean(1, keepdim=True), 2)
+        across = F.pad((grey[..., 1:] - grey[..., :-1]).abs(), (0, 1))
+        down = F.pad((grey[..., 1:, :] - grey[..., :-1, :]).abs(), (0, 0, 0, 1))
+        strength = F.adaptive_avg_pool2d(across + down, cells).flatten(1)
+        found.append((strength - strength.median(1, keepdim=True).values).clamp(min=1e-3))
+    return torch.cat(found)
+
+
+def busy_places(strengths: Tensor, rng: torch.Generator) -> Tensor:
+    """Return for each picture a point `(n, 2)`, x and y from -1 to 1: often one with many edges."""
+    cells = math.isqrt(strengths.shape[1])
+    chosen = strengths.multinomial(1, generator=rng)
+    corners = torch.cat([chosen % cells, chosen // cells], 1)
+    within = torch.rand(corners.shape, device=corners.device, generator=rng)
+    return (corners + within) / cells * 2 - 1
+
+
+def disguise(views: Tensor, rng: torch.Generator) -> Tensor:
+    """Return the views, half of them in disguise, so that colours tell little.
+
+    Channels are exchanged, some are made grey, some negative, some soft.
+    """
+    count, device = len(views), views.device
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand((count, *shape), device=device, generator=rng)
+
+    disguised = uniform(1, 1, 1) < 0.5
+    order = torch.where(uniform(1) < 0.5, uniform(3).argsort(1), torch.arange(3, device=device))
+    other = views.gather(1, order[..., None, None].expand_as(views))
+    grey = other.mean(1, keepdim=True)
+    other = other.lerp(grey, (uniform(1, 1, 1) < 0.3).float())
+    other = torch.where(uniform(1, 1, 1) < 0.2, -other, other)
+    soft = F.avg_pool2d(other, 5, 1, 2, count_include_pad=False)
+    other = other.lerp(soft, (2 * uniform(1, 1, 1) - 1).clamp(min=0))
+    return torch.where(disguised, other, views)

@@ -10,6 +10,17 @@ import typer
 from typer.core import TyperGroup
 
 from sightline import __version__
+from sightline.cli.explaining import Options, explain_images
+from sightline.cli.model_tables import (
+    describe_explained,
+    describe_family,
+    describe_method,
+    describe_model,
+    explained_lines,
+    families_table,
+    methods_blocks,
+    models_table,
+)
 from sightline.cli.printing import printable, progress, show, show_json, show_log
 from sightline.cli.tables import (
     demo_table,
@@ -27,6 +38,10 @@ __all__ = ["app", "main"]
 Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 Ties: TypeAlias = Literal["share", "include"]
 Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
+Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
+
+# Packages that only some commands need, and the extra that brings them.
+_EXTRAS = dict.fromkeys(("torch", "transformers", "captum", "huggingface_hub"), "models")
 
 
 class _Commands(TyperGroup):
@@ -39,6 +54,12 @@ class _Commands(TyperGroup):
             raise
         except (SightlineError, OSError) as error:
             typer.echo(f"error: {printable(str(error))}", err=True)
+            raise typer.Exit(2) from error
+        except ModuleNotFoundError as error:
+            if error.name not in _EXTRAS:
+                raise
+            line = f"pip install 'sightline[{_EXTRAS[error.name]}]'"
+            typer.echo(f"error: this needs {error.name}: {line}", err=True)
             raise typer.Exit(2) from error
 
 
@@ -237,6 +258,133 @@ def inspect(
         show(*([f"Contact sheet: {figure}"] if figure else []))
 
 
+@app.command("models")
+def show_models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
+) -> None:
+    """List the models that can be loaded by name, and the kinds that can be loaded from files."""
+    from sightline.models import MODELS
+    from sightline.models.families import FAMILIES
+
+    if as_json:
+        models = [describe_model(card) for card in MODELS.values()]
+        show_json({"models": models, "families": [describe_family(*i) for i in FAMILIES.items()]})
+    else:
+        show(models_table(MODELS.values()), families_table(FAMILIES.items()))
+        show("Next, which methods fit one: sightline methods --model demo/vit")
+
+
+@app.command("methods")
+def show_methods(
+    model: Annotated[
+        str | None,
+        typer.Option(help="Only the methods that fit this model, and what the others lack."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON in place of a table.")
+    ] = False,
+) -> None:
+    """List the methods that make maps: what each shows, what it needs, what it costs."""
+    from sightline.models import load_model
+
+    loaded = None if model is None else load_model(model)
+    from sightline.maps import METHODS  # after models, which name what is not installed
+
+    if as_json:
+        show_json([describe_method(card, loaded) for card in METHODS.values()])
+    else:
+        show(*methods_blocks(METHODS.values(), loaded))
+
+
+@app.command()
+def explain(
+    images: Annotated[
+        list[Path], typer.Argument(help="Images, or folders of images.", show_default=False)
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID or timm:NAME.",
+        ),
+    ] = "demo/vit",
+    method: Annotated[
+        str, typer.Option(help="Methods that `sightline methods` lists, separated by commas.")
+    ] = "cls",
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            help="Layers, separated by commas, counted from 0; -1 is the last, which is taken "
+            "unless given; or all."
+        ),
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="Heads, separated by commas, or all; fused unless given."),
+    ] = None,
+    target: Annotated[
+        str, typer.Option(help="Class to explain, by name or number; predicted: the most likely.")
+    ] = "predicted",
+    fit: Annotated[
+        Fit | None,
+        typer.Option(help="How images are brought to the input; squash unless given."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            help="Size of the input, as a side or WIDTHxHEIGHT; the model's unless given."
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="Parameter of a method, as name=value; may be repeated."),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(min=1, help="Images in memory at once; by free memory unless given."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where to run: cpu, cuda, mps; the CPU unless given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Picture to write: .png or .jpg.")
+    ] = None,
+    maps: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the maps: .safetensors (with how they were made) or .npz (bare)."
+        ),
+    ] = None,
+    resolution: Annotated[
+        str,
+        typer.Option(
+            help="Of the maps in the file: grid (as they are), pixels (of the image), or the "
+            "number of pixels of its longer side."
+        ),
+    ] = "grid",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was done as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Show where a model looks on images: maps in colour over them, or in files.
+
+    Several methods, layers, heads or images make a picture with many parts.
+
+    One map per image that covers the whole of it can be scored: `sightline score`.
+    """
+    options = Options(
+        images, model, _split(method), layer, head, target, fit, size,
+        [_option(text, "--param") for text in param or []], batch, device, out, maps, resolution,
+    )  # fmt: skip
+    with progress("Explaining") as move:
+        found = explain_images(options, move)
+    if as_json:
+        show_json(describe_explained(found, options))
+    else:
+        show(*explained_lines(found, options, _own_name()))
+
+
 @app.command()
 def facades(
     out: Annotated[Path, typer.Argument(help="Folder for images and annotations.")],
@@ -324,11 +472,11 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _option(text: str) -> tuple[str, Any]:
+def _option(text: str, named: str = "--option") -> tuple[str, Any]:
     """Return the name and value of `name=value`; true, false and numbers are read as such."""
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise InputError(f"--option must be name=value, got {text!r}")
+        raise InputError(f"{named} must be name=value, got {text!r}")
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     for read in (words.__getitem__, int, float):
         try:

@@ -1,0 +1,162 @@
+"""Write `methods.md` from METHODS, and its picture: `python docs/make_methods.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sightline import explain, load_dataset, load_model
+from sightline.maps import METHODS, draw_maps
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from sightline.maps import Method
+
+PAGE = Path(__file__).parent / "methods.md"
+PICTURE = Path(__file__).parent / "images" / "explain.jpg"
+SHOWN = ("cls", "rollout", "gradcam")
+HEAD = """\
+<!-- Written by docs/make_methods.py from METHODS. -->
+
+# Maps and methods
+
+A method asks a [model](models.md) where it looks and gives a map: raw, signed, on the model's own
+grid, with the [geometry](geometry.md) of the way there. Nothing is rectified, scaled or resized
+on the way; how a map is read is a choice of whoever scores it, and is written down.
+
+```pycon
+>>> from sightline import explain, load_dataset, score_maps
+>>> churches = load_dataset("facades", count=20, seed=7)
+>>> maps = explain("demo/vit", churches, "cls")
+>>> maps
+Maps(cls of demo/vit: 20 images x 12 layers x 1 heads)
+>>> maps.of(image=0, layer=11).shape
+(14, 14)
+>>> parts = [sample.annotation for sample in churches]
+>>> last = maps.to_image(224).stack()[:, 11, 0]
+>>> scores = score_maps(last, regions=parts)
+>>> scores["auc_roc"].shape
+(20,)
+```
+
+- `layers="all"` (or numbers, from 0; -1 is the last) and `heads=None` (fused), `"all"` or
+  numbers: all layers and heads come from one pass.
+- `target="predicted"`, `"label"` of the sample, or a class by name or number: what methods that
+  need a class explain. `maps.targets` says which it was.
+- `params={…}` over the defaults in the cards below; `maps.params` keeps them.
+- `maps.values[image][layer]` is `(heads, rows, columns)`; layers of a CNN differ in size.
+- `maps.to_image(size)` brings maps to the pixels of the image, bilinear unless told otherwise,
+  NaN where the model did not see; `maps.upsampling` says how. Or leave the map where it is and
+  carry the annotation to the model: `maps.geometries[image][layer].carry(annotation)`.
+
+From the shell, pictures of maps:
+
+```console
+$ sightline facades churches --count 3
+Images (3): churches/images
+...
+```
+
+```console
+$ sightline explain churches/images --method cls,rollout,gradcam --layer 3,7,11 --out grid.png
+Picture: grid.png
+Predicted by demo/vit (3): facade-00000.png Baroque (...), facade-00001.png Renaissance (...), ...
+Seconds: ..., of which cls ..., rollout ..., gradcam ...
+Next: --maps maps.safetensors keeps the numbers, to be scored.
+```
+
+![Maps of two church fronts by three methods at three layers](images/explain.jpg)
+
+And raw maps in a file, to be scored:
+
+```console
+$ sightline explain churches/images --method cls --layer 6 --maps maps.safetensors
+Maps (3): maps.safetensors
+...
+```
+
+```console
+$ sightline score maps.safetensors --annotations churches/annotations.json --out scores.csv
+Means over images
+...
+```
+
+## Attention without the matrices
+
+Attention weights of all layers take gigabytes where an input has over a thousand tokens.
+Sightline lets the network run its own fast attention, sees the queries and keys of each layer in
+passing (after rotary embeddings and all else), and recomputes the rows it needs: `cls` one row a
+head, `mean` and `rollout` all rows, block by block. Gradient-weighted attention takes the
+gradient of the weights from that of the output. Never is more than one layer's weights in memory.
+[Benchmarks](benchmarks.md) has the figures. Maps are equal to those from the slow path within
+1e-6.
+
+Registers, class and distillation tokens are dropped from the maps. Where a model has no class
+token (SigLIP), `cls` raises; `mean`, `pool` (its pooling head) and `rollout` (from the mean of
+all tokens) work.
+
+## Gradients
+
+Gradients are of the class's logit. Saliency and SmoothGrad take, of the three colour channels,
+the value that is largest in size; input times gradient and integrated gradients sum them, so that
+the latter add up to the difference that the class's logit makes. Grad-CAM reads a ViT at the
+first norm of each block, since the gradient at the patches of the last block's output is zero
+where only the class token is read; of CNNs it reads the stages. It is not rectified: the sign
+"positive" does that when it is scored.
+
+## Memory, batches and bits
+
+`batch` is how many images (or noisy copies, or steps) are in memory at once. Unless given it is
+chosen from free memory, at most 16, and kept in `maps.params`. Random numbers are drawn from the
+image itself and the parameter `seed`: they do not depend on the batch or on the order of the
+images. A network is left as it was found: mode, gradients, hooks, random state, also after an
+error.
+
+## The methods
+"""
+GROUPS = {
+    "attention": "Attention",
+    "gradient": "Gradients of the input",
+    "cam": "Class activation",
+    "baseline": "Baselines, which know nothing of the model",
+}
+
+
+def section(method: Method) -> str:
+    """Return the card of a method."""
+    scope = [word for word, has in (("layers", method.layered), ("heads", method.headed)) if has]
+    facts = {
+        "Sign": method.sign,
+        "Needs": ", ".join(method.needs) or "nothing",
+        "Maps by": " and ".join(scope) or "image",
+        "Forward passes": method.cost,
+        "Backward": "yes" if method.gradients else "no",
+        "Parameters": ", ".join(f"`{name}={value!r}`" for name, value in method.params.items()),
+        "Paper": method.paper,
+    }
+    lines = "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+    return f"#### {method.name}\n\n{method.what}\n\n{lines}\n"
+
+
+def render() -> str:
+    """Return the page."""
+    parts = [HEAD]
+    for group, title in GROUPS.items():
+        found = [method for method in METHODS.values() if method.group == group]
+        parts += [f"### {title}\n", *map(section, found)]
+    return "\n".join(parts)
+
+
+def draw() -> Image.Image:
+    """Return the picture of the page."""
+    churches = load_dataset("facades", count=2, seed=7)
+    model = load_model("demo/vit")
+    found = [explain(model, churches, name, layers=[3, 7, 11]) for name in SHOWN]
+    says = [f"predicted: {target}" for target in found[-1].targets]
+    return draw_maps(found, churches, names=[c.image_id for c in churches], notes=says, tile=150)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), "utf-8")
+    draw().save(PICTURE, quality=88)

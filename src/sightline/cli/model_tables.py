@@ -1,0 +1,267 @@
+"""The tables about models and methods, and what is said about maps that were made."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import fields
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from sightline.cli.printing import SHOWN_NAMES, add_row, listed, new_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.table import Table
+
+    from sightline.cli.explaining import Explained, Options
+    from sightline.maps import Maps, Method
+    from sightline.models import Model, ModelCard
+    from sightline.models.families import Family
+
+__all__ = [
+    "describe_explained",
+    "describe_family",
+    "describe_method",
+    "describe_model",
+    "explained_lines",
+    "families_table",
+    "methods_blocks",
+    "models_table",
+]
+
+_OWN = (
+    "One of your own: hf:FOLDER (config.json, model.safetensors), hf:ID of the hub, timm:NAME; "
+    "or in Python load_model(network, Description(…))."
+)
+
+
+# --- models --------------------------------------------------------------------------------------
+
+
+def models_table(cards: Iterable[ModelCard]) -> Table:
+    """Return the models by name."""
+    table = new_table("Models by name", ["name", "what it is"], ["layers", "input", "right"])
+    table.columns[0].no_wrap = True
+    table.caption = "Right: share of held-out images whose class is found.\n" + _OWN
+    for card in cards:
+        said = describe_model(card)
+        count, right = said["parameters"], said["figures"].get("accuracy_held_out")
+        weights = f", {count / 1e6:.1f} million weights" if count else ""
+        size = "x".join(map(str, said["input"] or ()))
+        accuracy = "" if right is None else f"{right:.1%}"
+        what = f"{card.what} ({card.family}{weights})"
+        add_row(table, card.name, what, str(said["layers"] or ""), size, accuracy)
+    return table
+
+
+def describe_model(card: ModelCard) -> dict[str, Any]:
+    """Return what a card and the configuration beside it know, for JSON; weights are not read."""
+    config, processor = (_read(card.name, file) for file in ("config", "preprocessor_config"))
+    size = processor.get("size")
+    return {
+        "name": card.name,
+        "what": card.what,
+        "family": card.family,
+        "layers": len(config.get("depths", ())) or config.get("num_hidden_layers"),
+        "heads": config.get("num_attention_heads"),
+        "input": None if size is None else [size["width"], size["height"]],
+        "patch": config.get("patch_size"),
+        "classes": list(config.get("id2label", {}).values()) or None,
+        "parameters": card.details.get("parameters"),
+        "figures": card.figures,
+        "command": card.details.get("command"),
+    }
+
+
+def _read(name: str, file: str) -> dict[str, Any]:
+    """Return a file of a model that ships; an empty one of others."""
+    from sightline.models.cards import DEMO
+
+    path = DEMO / name.removeprefix("demo/") / f"{file}.json"
+    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return found
+
+
+def families_table(families: Iterable[tuple[str, Family]]) -> Table:
+    """Return the kinds of networks that are loaded from a folder or the hub."""
+    table = new_table(
+        "Kinds that hf: loads, by model_type in config.json",
+        ["model_type", "name", "attention", "classes", "tokens before the patches"],
+    )
+    table.columns[0].no_wrap = True
+    for kind, family in families:
+        said = describe_family(kind, family)
+        has = ("yes" if said[name] else "no" for name in ("attention", "classifiers"))
+        add_row(table, kind, family.title, *has, ", ".join(said["tokens"]) or "none")
+    table.caption = (
+        "Without attention over the whole image (CNNs; Swin's is windowed) there are gradients and "
+        "class activation.\nClasses: yes, where the folder holds …ForImageClassification; methods "
+        "that explain a class need them."
+    )
+    return table
+
+
+def describe_family(kind: str, family: Family) -> dict[str, Any]:
+    """Return what a family offers, for JSON."""
+    some = SimpleNamespace(num_register_tokens=1)
+    names = {"register": "registers"}
+    return {
+        "model_type": kind,
+        "name": family.title,
+        "attention": family.kind == "tokens",
+        "tokens": [names.get(token, token) for token in family.prefix(some)],
+        "classifiers": list(family.classifiers),
+    }
+
+
+# --- methods -------------------------------------------------------------------------------------
+
+
+def methods_blocks(cards: Iterable[Method], model: Model | None) -> Iterator[Table | str]:
+    """Yield the methods, with a model those that fit it; then what the others lack."""
+    every = list(cards)
+    if model is None:
+        yield _shows_table("Methods", every)
+        yield _needs_table(every)
+        yield "Next, one of them on an image: sightline explain IMAGE --method cls --out map.png"
+        return
+    fitting = [card for card in every if not card.lacks(model)]
+    yield _shows_table(f"Methods that fit {model.name}", fitting)
+    yield _needs_table(fitting)
+    has = f"{len(model.layers)} layers, {model.heads} heads, {len(model.classes)} classes"
+    yield f"{model.name}: {has}"
+    lacking = [
+        f"{card.name} (no {', no '.join(card.lacks(model))})" for card in every if card.lacks(model)
+    ]
+    yield from listed("Do not fit", lacking, None)
+
+
+def _shows_table(title: str, cards: list[Method]) -> Table:
+    table = new_table(title, ["name", "what the map shows"])
+    table.columns[0].no_wrap = True
+    for card in _by_group(table, cards):
+        params = ", ".join(f"{name}={_word(value)}" for name, value in card.params.items())
+        more = [f"Parameters: {params}."] * bool(params) + [f"({card.paper})"] * bool(card.paper)
+        add_row(table, card.name, " ".join([card.what, f"Passes: {card.cost}.", *more]))
+    table.caption = "Passes: forward passes of the network for one image."
+    return table
+
+
+def _needs_table(cards: list[Method]) -> Table:
+    columns = ["name", "group", "sign", "maps by", "needs"]
+    table = new_table("What they give and need", columns)
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    table.caption = (
+        "Sign: values below zero mean nothing (positive), as much as those above (absolute), or "
+        "less than zero (signed)."
+    )
+    for card in _by_group(table, cards):
+        said = describe_method(card)
+        needs = [*card.needs, *["gradients"] * card.gradients]
+        add_row(table, card.name, card.group, card.sign, ", ".join(said["by"]), ", ".join(needs))
+    return table
+
+
+def _by_group(table: Table, cards: list[Method]) -> Iterator[Method]:
+    """Yield methods, with a line between groups."""
+    group = cards[0].group if cards else ""
+    for card in cards:
+        if card.group != group:
+            table.add_section()
+        group = card.group
+        yield card
+
+
+def _word(value: Any) -> str:
+    """Return a value as `--param` reads it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def describe_method(card: Method, model: Model | None = None) -> dict[str, Any]:
+    """Return the record of a method, for JSON; with a model, also what that lacks for it."""
+    hidden = ("function", "of_maps", "layered", "headed", "needs", "params")
+    said = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in hidden}
+    said["by"] = ["layer"] * card.layered + ["head"] * card.headed
+    said["needs"], said["params"] = list(card.needs), dict(card.params)
+    return said if model is None else {**said, "lacks": card.lacks(model)}
+
+
+# --- maps that were made -------------------------------------------------------------------------
+
+
+def explained_lines(found: Explained, options: Options, program: str) -> Iterator[str]:
+    """Yield lines about maps that were made: where they are, what was seen, what can follow."""
+    if options.out is not None:
+        rest = f" (the first {found.drawn} of {len(found.images)} images)"
+        yield f"Picture: {options.out}{rest if found.drawn < len(found.images) else ''}"
+    if found.written is not None:
+        yield f"Maps ({len(found.written.keys)}): {options.maps}"
+    said = [f"{image.name} {_share(*pair)}" for image, pair in _predictions(found)]
+    yield from listed(f"Predicted by {found.model.name}", said, SHOWN_NAMES)
+    times = ", ".join(f"{one.method} {one.seconds:.2f}" for one in found.maps)
+    yield f"Seconds: {found.seconds:.1f}, of which {times}"
+    yield from _next_lines(found, options, program)
+
+
+def _share(name: str, share: float) -> str:
+    return f"{name} ({share:.1%})"
+
+
+def _predictions(found: Explained) -> Iterator[tuple[Any, tuple[str, float]]]:
+    return zip(found.images, found.predicted or [], strict=False)
+
+
+def _next_lines(found: Explained, options: Options, program: str) -> Iterator[str]:
+    if found.written is not None and found.written.by_image:
+        sign = found.maps[0].sign
+        command = [program, "score", str(options.maps), "--annotations", "annotations.json"]
+        command += ["--out", "scores.csv"] + ["--sign", sign] * (sign != "positive")
+        yield f"Next, score the maps against your annotations:\n  {shlex.join(command)}"
+    elif found.written is not None:
+        yield (
+            "To score maps, write one for each image, of the whole image: one method, layer and "
+            "head; with --fit letterbox add --resolution pixels, and do not crop."
+        )
+    elif any(len(one.layers) == 1 and one.layers[0] is not None for one in found.maps):
+        yield "Next: --layer all shows every layer, --maps maps.safetensors keeps the numbers."
+    else:
+        yield "Next: --maps maps.safetensors keeps the numbers, to be scored."
+
+
+def describe_explained(found: Explained, options: Options) -> dict[str, Any]:
+    """Return what was done, for JSON."""
+    images: list[dict[str, Any]] = [
+        {"image": image.name, "path": str(image.path), "size": list(image.size), "predicted": None}
+        for image in found.images
+    ]
+    for entry, (name, share) in zip(images, found.predicted, strict=False):
+        entry["predicted"] = {"class": name, "probability": share}
+    return {
+        "model": found.model.name,
+        "digest": found.model.digest,
+        "fit": found.model.preprocess.fit,
+        "images": images,
+        "methods": [_describe_maps(one) for one in found.maps],
+        "out": None if options.out is None else str(options.out),
+        "drawn": found.drawn,
+        "maps": None if options.maps is None else str(options.maps),
+        "keys": None if found.written is None else list(found.written.keys),
+        "can_be_scored": found.written is not None and found.written.by_image,
+        "seconds": found.seconds,
+    }
+
+
+def _describe_maps(maps: Maps) -> dict[str, Any]:
+    return {
+        "method": maps.method,
+        "layers": list(maps.layers),
+        "heads": list(maps.heads),
+        "sign": maps.sign,
+        "targets": list(maps.targets),
+        "params": dict(maps.params),
+        "grids": sorted({"{}x{}".format(*g.grid) for image in maps.geometries for g in image}),
+        "seconds": maps.seconds,
+    }

@@ -1,0 +1,360 @@
+"""Attention as maps: rows of softmax(Q K') seen in passing, never a whole layer's matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from sightline.maps.methods import Found, Request, class_score, register
+from sightline.models.attention import Heads, seen_attention, seen_pooling
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from torch import Tensor
+
+    from sightline.models import Inputs, Model
+
+__all__ = ["weighted_rows"]
+
+# Bytes of attention weights in memory at once: what the caches of a CPU hold, more on a GPU.
+_BLOCK = {"cpu": 1 << 21, "cuda": 1 << 28}
+
+
+@register(
+    "cls",
+    what="Attention of the class token to each patch.",
+    group="attention",
+    sign="positive",
+    needs=("attention", "class token"),
+    layered=True,
+    headed=True,
+    paper="Caron et al. 2021, arXiv:2104.14294",
+)
+def cls(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return the class token's row of the attention of each layer."""
+
+    def row(heads: Heads) -> Tensor:
+        return weighted_rows(heads, _start(model, heads))[:, :, 0]
+
+    return _layer_maps(model, inputs, request, row)
+
+
+@register(
+    "mean",
+    what="Attention that each patch receives, averaged over all tokens that give it.",
+    group="attention",
+    sign="positive",
+    needs=("attention",),
+    cost="1, and the attention weights once more",
+    layered=True,
+    headed=True,
+)
+def mean(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return the mean over the rows of the attention of each layer."""
+
+    def received(heads: Heads) -> Tensor:
+        return weighted_rows(heads, _even(heads))[:, :, 0]
+
+    return _layer_maps(model, inputs, request, received)
+
+
+@register(
+    "pool",
+    what="Attention of the pooling head to each patch, at the end of the network.",
+    group="attention",
+    sign="positive",
+    needs=("pooling",),
+    headed=True,
+    paper="Zhai et al. 2023, arXiv:2303.15343",
+)
+def pool(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return the weights with which the pooling head sums up the patches."""
+    seen: list[Tensor] = []
+    with seen_pooling(model, seen.append):
+        model(inputs.pixels)
+    return Found([_on_grid(model, inputs, request, seen[-1])])
+
+
+@register(
+    "rollout",
+    what="Attention followed down through all layers, half of it passing each one by.",
+    group="attention",
+    sign="positive",
+    needs=("attention",),
+    cost="1, and the attention weights once more",
+    layered=True,
+    params={"fusion": "mean", "discard": 0.0},
+    paper="Abnar & Zuidema 2020, arXiv:2005.00928",
+)
+def rollout(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return, for each layer, the start row times the mixed attention of it and all below."""
+    fusion, discard = _checked_rollout(request)
+    kept = _kept_heads(model, inputs, range(max(request.layers) + 1))
+
+    def step(layer: int, rows: Tensor) -> Tensor:
+        heads = kept.pop(layer)
+        if fusion == "mean" and not discard:
+            return (rows + weighted_rows(heads, rows).mean(1)) / 2
+        return torch.stack([_mixed(heads, i, rows[i], fusion, discard) for i in range(len(rows))])
+
+    start = _start(model, kept[0])
+    return Found(_followed(model, inputs, request, start, step))
+
+
+@register(
+    "grad_attention",
+    what="Attention of the class token where more of it would raise the class: gradient times "
+    "attention, positive part; received attention where there is no class token.",
+    group="attention",
+    sign="positive",
+    needs=("attention", "classes"),
+    gradients=True,
+    cost="1, and 1 backward",
+    layered=True,
+    headed=True,
+    paper="Chefer et al. 2021, arXiv:2012.09838",
+)
+def grad_attention(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return the start row of the positive part of gradient times attention, by layer."""
+    graded, targets = _graded_heads(model, inputs, request, request.layers)
+    with torch.inference_mode():
+        maps = []
+        for layer in request.layers:
+            heads, gradient = graded[layer]
+            row = weighted_rows(heads, _start(model, heads), gradient)[:, :, 0]
+            maps.append(_on_grid(model, inputs, request, row))
+    return Found(maps, targets)
+
+
+@register(
+    "grad_rollout",
+    what="Gradient-weighted attention followed down through all layers, added to what passes by.",
+    group="attention",
+    sign="positive",
+    needs=("attention", "classes"),
+    gradients=True,
+    cost="1, and 1 backward",
+    layered=True,
+    paper="Chefer et al. 2021, arXiv:2103.15679",
+)
+def grad_rollout(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return, for each layer, the relevance of the patches to the start row at that layer."""
+    below = tuple(range(max(request.layers) + 1))
+    graded, targets = _graded_heads(model, inputs, request, below)
+
+    def step(layer: int, rows: Tensor) -> Tensor:
+        heads, gradient = graded.pop(layer)
+        return rows + weighted_rows(heads, rows, gradient).mean(1)
+
+    with torch.inference_mode():
+        start = _start(model, graded[0][0])
+        return Found(_followed(model, inputs, request, start, step), targets)
+
+
+def weighted_rows(heads: Heads, rows: Tensor, gradient: Tensor | None = None) -> Tensor:
+    """Return `rows @ weights` for the attention weights of each head.
+
+    Parameters
+    ----------
+    heads : Heads
+        Of one layer.
+    rows : Tensor (batch, m, tokens)
+        What the rows of the weights are multiplied by and summed.
+    gradient : Tensor (batch, heads, tokens, channels), optional
+        Of `heads.output`; the weights are then multiplied by their own gradient, and what is
+        negative becomes 0.
+
+    Returns
+    -------
+    Tensor (batch, heads, m, tokens)
+    """
+    count = heads.query.shape[1]
+    total = rows.new_zeros(len(rows) * count, rows.shape[1], heads.key.shape[2])
+    for pairs, queries, weights in _weights(heads, _used(rows), gradient):
+        images = torch.arange(pairs.start, pairs.stop, device=rows.device) // count
+        total[pairs] += rows[images][:, :, queries] @ weights
+    return total.unflatten(0, (len(rows), count))
+
+
+def _used(rows: Tensor) -> slice:
+    """Return the tokens between the first and the last that any row gives weight to."""
+    used = rows.flatten(0, 1).any(0).nonzero().flatten().tolist()
+    return slice(used[0], used[-1] + 1) if used else slice(0, 0)
+
+
+def _weights(
+    heads: Heads, used: slice, gradient: Tensor | None = None
+) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Yield attention weights in blocks: which heads (of all images), which queries, weights."""
+    query, key, value = (part.flatten(0, 1).float() for part in heads[:3])
+    slope = None if gradient is None else gradient.flatten(0, 1).float()
+    mask = None if heads.mask is None else _flat_mask(heads, heads.mask)
+    budget = _BLOCK.get(query.device.type, _BLOCK["cpu"]) // (4 * key.shape[1])
+    # A block is scored, soft-maxed and graded while the last one is still held: four of them are
+    # never more than the weights of one layer.
+    together = max(1, min(budget // max(1, used.stop - used.start), len(query) // 4))
+    size = max(1, budget)
+    for first in range(0, len(query), together):
+        pairs = slice(first, min(first + together, len(query)))
+        for start in range(used.start, used.stop, size):
+            queries = slice(start, min(start + size, used.stop))
+            scores = query[pairs, queries] @ key[pairs].transpose(1, 2)
+            scores.mul_(heads.scale)
+            if mask is not None:
+                scores += mask[pairs, queries]
+            weights = scores.softmax(-1)
+            if slope is not None:
+                weights.mul_(slope[pairs, queries] @ value[pairs].transpose(1, 2)).clamp_(min=0)
+            yield pairs, queries, weights
+
+
+def _flat_mask(heads: Heads, mask: Tensor) -> Tensor:
+    """Return a mask as what is added to the scores, `(images * heads, queries, keys)`."""
+    if mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, -torch.inf)
+    return mask.expand(*heads.query.shape[:3], heads.key.shape[2]).flatten(0, 1).float()
+
+
+def _start(model: Model, heads: Heads) -> Tensor:
+    """Return the rows to begin with: the class token's; the mean of all where there is none."""
+    if not model.has_class_token:
+        return _even(heads)
+    rows = torch.zeros_like(_even(heads))
+    rows[:, :, model.prefix.index("class")] = 1
+    return rows
+
+
+def _even(heads: Heads) -> Tensor:
+    batch, _, count, _ = heads.query.shape
+    return heads.query.new_full((batch, 1, count), 1 / count, dtype=torch.float32)
+
+
+def _layer_maps(
+    model: Model, inputs: Inputs, request: Request, reduce: Callable[[Heads], Tensor]
+) -> Found:
+    """Return what becomes of each layer's heads while the network runs."""
+    found: dict[int, Tensor] = {}
+
+    def see(layer: int, heads: Heads) -> None:
+        if layer in request.layers:
+            found[layer] = reduce(heads)
+
+    with seen_attention(model, see):
+        model(inputs.pixels)
+    _check_seen(model, found, request.layers)
+    return Found([_on_grid(model, inputs, request, found[layer]) for layer in request.layers])
+
+
+def _check_seen(model: Model, found: dict[int, Any], layers: tuple[int, ...]) -> None:
+    missing = [layer for layer in layers if layer not in found]
+    if missing:
+        raise InputError(
+            f"layer {missing[0]} of {model.name} calls neither transformers' attention interface "
+            "nor torch's scaled_dot_product_attention: its attention cannot be seen"
+        )
+
+
+def _on_grid(model: Model, inputs: Inputs, request: Request, rows: Tensor) -> Tensor:
+    """Return rows `(batch, heads, tokens)` as `(batch, heads, rows, columns)` of patches."""
+    columns, lines = inputs.geometries[0].grid
+    patches = rows[..., len(model.prefix) :]
+    if patches.shape[-1] != columns * lines:
+        raise InputError(
+            f"{model.name}: attention over {rows.shape[-1]} tokens does not fit a grid of "
+            f"{columns}x{lines} patches after {len(model.prefix)} others"
+        )
+    fused = patches.mean(1, keepdim=True)
+    chosen = fused if request.heads is None else patches[:, list(request.heads)]
+    return chosen.unflatten(-1, (lines, columns))
+
+
+def _followed(
+    model: Model,
+    inputs: Inputs,
+    request: Request,
+    start: Tensor,
+    step: Callable[[int, Tensor], Tensor],
+) -> list[Tensor]:
+    """Follow the start row of every layer asked for down to the input, all of them together."""
+    rows, begun = start[:, :0], []
+    for layer in range(max(request.layers), -1, -1):
+        if layer in request.layers:
+            rows = torch.cat([rows, start], 1)
+            begun.append(layer)
+        rows = step(layer, rows)
+    return [
+        _on_grid(model, inputs, request, rows[:, None, begun.index(layer)])
+        for layer in request.layers
+    ]
+
+
+def _kept_heads(model: Model, inputs: Inputs, layers: Iterable[int]) -> dict[int, Heads]:
+    """Return queries and keys of layers; what else they hold is let go."""
+    wanted, kept = tuple(layers), dict[int, Heads]()
+
+    def see(layer: int, heads: Heads) -> None:
+        if layer in wanted:
+            kept[layer] = heads.without_values()
+
+    with seen_attention(model, see):
+        model(inputs.pixels)
+    _check_seen(model, kept, wanted)
+    return kept
+
+
+def _graded_heads(
+    model: Model, inputs: Inputs, request: Request, layers: tuple[int, ...]
+) -> tuple[dict[int, tuple[Heads, Tensor]], Tensor]:
+    """Return the heads of layers with the gradient of their output, and the classes explained.
+
+    The gradient of the weights is never kept: it is the output's gradient times the values.
+    """
+    kept: dict[int, Heads] = {}
+
+    def see(layer: int, heads: Heads) -> None:
+        if layer in layers:
+            kept[layer] = heads
+
+    with torch.enable_grad(), seen_attention(model, see):
+        output = model(inputs.pixels.clone().requires_grad_())
+    _check_seen(model, kept, layers)
+    score, targets = class_score(output.logits, request.targets)
+    slopes = torch.autograd.grad(score, [kept[layer].output for layer in layers])
+    graded = {}
+    for layer, slope in zip(layers, slopes, strict=True):
+        graded[layer] = kept[layer].detached(), slope.transpose(1, 2)
+    return graded, targets
+
+
+def _checked_rollout(request: Request) -> tuple[str, float]:
+    fusion, discard = request.params["fusion"], request.params["discard"]
+    if fusion not in ("mean", "max", "min"):
+        raise InputError(f"fusion must be mean, max or min, got {fusion!r}")
+    if isinstance(discard, bool) or not isinstance(discard, int | float) or not 0 <= discard < 1:
+        raise InputError(f"discard must be a share from 0 to below 1, got {discard!r}")
+    return fusion, float(discard)
+
+
+def _mixed(heads: Heads, image: int, rows: Tensor, fusion: str, discard: float) -> Tensor:
+    """Return rows `(m, tokens)` times the fused attention of one image, half of it passing by."""
+    fused = _fused(heads.of(image), fusion)
+    if discard:
+        dropped = int(discard * fused.numel())
+        least = fused.flatten().kthvalue(dropped).values if dropped else -1
+        fused.masked_fill_(fused <= least, 0)
+    scaled = rows / (1 + fused.sum(-1))  # the rows of weights and identity then sum to 1
+    return scaled + scaled @ fused
+
+
+def _fused(heads: Heads, fusion: str) -> Tensor:
+    """Return the weights `(tokens, tokens)` of one image, joined over its heads."""
+    count, tokens = heads.query.shape[1:3]
+    join = {"mean": torch.add, "max": torch.maximum, "min": torch.minimum}[fusion]
+    fused = torch.empty(tokens, heads.key.shape[2], device=heads.query.device)
+    for pairs, queries, weights in _weights(heads, slice(0, tokens)):
+        for head, part in zip(range(pairs.start, pairs.stop), weights, strict=True):
+            fused[queries] = join(fused[queries], part) if head else part
+    return fused / count if fusion == "mean" else fused

@@ -1,0 +1,253 @@
+"""From a model and images to maps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain, islice
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sightline.maps.maps import Maps
+from sightline.maps.memory import choose_batch
+from sightline.maps.methods import METHODS, Method, Request
+from sightline.models import Inputs, Model, load_model
+from sightline.models.hooks import undisturbed
+from sightline.models.preprocess import ImageLike, as_images
+from sightline.records import InputError, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from sightline.geometry import Geometry
+
+__all__ = ["explain"]
+
+
+def explain(
+    model: Model | str,
+    images: ImageLike | Sequence[ImageLike],
+    method: str,
+    *,
+    layers: str | int | Iterable[int] = "all",
+    heads: str | int | Iterable[int] | None = None,
+    target: str | int | Sequence[str | int] = "predicted",
+    params: Mapping[str, Any] | None = None,
+    batch: int | None = None,
+) -> Maps:
+    """Return maps of where a model looks: raw, signed, on its own grid, with their geometry.
+
+    Parameters
+    ----------
+    model : Model or str
+        A model, or its name for `load_model`.
+    images : image or sequence of images
+        Arrays `(height, width, 3)` in 8 bits, paths, PIL images or samples of a data set.
+    method : str
+        A name of `METHODS`; `sightline methods` lists them.
+    layers : "all", int or ints
+        Counted from 0; -1 is the last. All come from one pass.
+    heads : None, "all", int or ints
+        None fuses the heads of a layer.
+    target : "predicted", "label", class, or one for each image
+        What methods that need a class explain: what the model predicts, the label of the sample,
+        or a class by name or number.
+    params : mapping, optional
+        Parameters of the method; its card in `METHODS` has the defaults.
+    batch : int, optional
+        How many images are in memory at once; chosen from free memory unless given.
+
+    Examples
+    --------
+    >>> from sightline import load_dataset
+    >>> samples = load_dataset("facades", count=2, seed=0)
+    >>> maps = explain("demo/vit", samples, "cls", layers=[0, 11])
+    >>> maps
+    Maps(cls of demo/vit: 2 images x 2 layers x 1 heads)
+    >>> maps.of(image=0, layer=11).shape
+    (14, 14)
+    >>> maps.to_image().of(image=0, layer=11).shape
+    (224, 224)
+    """
+    card = METHODS[method]
+    model = load_model(model) if isinstance(model, str) else model
+    card.check_fits(model)
+    filled, todo = card.with_defaults(params), as_images(images)
+    if not todo:
+        raise InputError("images must hold at least one image, got none")
+    if card.of_maps is not None:
+        of = _underlying(model, card, filled["of"])
+        found = explain(model, todo, of, layers=layers, heads=heads, target=target, batch=batch)
+        used = {**found.params, **filled, "of": of}
+        return replace(card.of_maps(found), method=method, params=used)
+    asked = _asked_layers(model, card, layers), _asked_heads(model, card, heads)
+    goals = _goals(model, card, todo, target)
+    most = _batch_of(model, card, batch)
+    # Convolutions of a GPU in full precision, and the same bits every time.
+    exact = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
+    with undisturbed(model.network), exact, torch.inference_mode(not card.gradients):
+        parts = [
+            _maps_of(
+                model,
+                card,
+                Request(*asked, _next(goals, inputs), filled, most(inputs.pixels)),
+                inputs,
+            )
+            for inputs in model.batches(todo, most)
+        ]
+    return _joined(parts)
+
+
+def _batch_of(model: Model, card: Method, batch: int | None) -> Callable[[Tensor], int]:
+    """Return what tells how many images like one may be in memory; one answer for each size."""
+    chosen: dict[tuple[int, ...], int] = {}
+    if batch is not None and (not isinstance(batch, int | np.integer) or batch < 1):
+        raise InputError(f"batch must be 1 or more, got {batch!r}")
+
+    def most(pixels: Tensor) -> int:
+        shape = tuple(pixels.shape[1:])
+        if batch is not None:
+            return int(batch)
+        if shape not in chosen:
+            runs = card.group != "baseline"
+            chosen[shape] = choose_batch(model, pixels[:1], gradients=card.gradients, runs=runs)
+        return chosen[shape]
+
+    return most
+
+
+def usual_method(model: Model) -> str:
+    """Return the first method of the table, baselines apart, that a model has all for."""
+    for name, card in METHODS.items():
+        if card.group != "baseline" and not card.lacks(model):
+            return name
+    raise InputError(f"no method but the baselines works with {model.name}")
+
+
+def _underlying(model: Model, card: Method, of: str | None) -> str:
+    """Return the method whose maps another is made from."""
+    if of is not None and METHODS[of].of_maps is not None:
+        raise InputError(f"{card.name} can be made of any method but itself, got {of!r}")
+    return usual_method(model) if of is None else of
+
+
+def _maps_of(model: Model, card: Method, request: Request, inputs: Inputs) -> Maps:
+    """Return the maps of one batch."""
+    begun = perf_counter()
+    found = card.function(model, inputs, request)
+    # Copies: an array that shares a tensor's memory would keep the tensor alive.
+    arrays = [layer.detach().float().cpu().numpy().copy() for layer in found.maps]
+    seconds = perf_counter() - begun
+    heads = request.heads if card.headed and request.heads is not None else (None,)
+    targets = ()
+    if found.targets is not None:
+        targets = tuple(model.classes[number] for number in found.targets.tolist())
+    return Maps(
+        tuple(zip(*arrays, strict=True)),
+        tuple(_geometries(model, geometry, arrays) for geometry in inputs.geometries),
+        request.layers or (None,),
+        heads,
+        model.name,
+        card.name,
+        card.sign,
+        targets,
+        {**request.params, "batch": request.batch},
+        seconds,
+    )
+
+
+def _geometries(
+    model: Model, geometry: Geometry, arrays: list[NDArray[np.float32]]
+) -> tuple[Geometry, ...]:
+    """Return the way from the image to the grid of each layer."""
+    width, height = geometry.size
+    for rows, columns in (array.shape[2:] for array in arrays):
+        if width % columns or height % rows:
+            raise InputError(
+                f"{model.name}: a map of {columns}x{rows} cells does not divide the input of "
+                f"{width}x{height} pixels; a layer must keep whole patches"
+            )
+    return tuple(
+        geometry.patches(width // array.shape[3], height // array.shape[2]) for array in arrays
+    )
+
+
+def _joined(parts: list[Maps]) -> Maps:
+    return replace(
+        parts[0],
+        values=tuple(chain.from_iterable(part.values for part in parts)),
+        geometries=tuple(chain.from_iterable(part.geometries for part in parts)),
+        targets=tuple(chain.from_iterable(part.targets for part in parts)),
+        params={**parts[0].params, "batch": min(part.params["batch"] for part in parts)},
+        seconds=sum(part.seconds for part in parts),
+    )
+
+
+def _asked_layers(model: Model, card: Method, layers: str | int | Iterable[int]) -> tuple[int, ...]:
+    if card.layered:
+        return model.layer_indices(layers)
+    if not isinstance(layers, str) or layers != "all":
+        raise InputError(f"method {card.name!r} has no layers: leave layers out, got {layers!r}")
+    return ()
+
+
+def _asked_heads(
+    model: Model, card: Method, heads: str | int | Iterable[int] | None
+) -> tuple[int, ...] | None:
+    if heads is None:
+        return None
+    if not card.headed:
+        raise InputError(f"method {card.name!r} has no heads: leave heads out, got {heads!r}")
+    return model.head_indices(heads)
+
+
+def _goals(
+    model: Model,
+    card: Method,
+    images: list[ImageLike],
+    target: str | int | Sequence[str | int],
+) -> Iterator[int] | None:
+    """Return the classes to explain, image by image; None for those that are predicted."""
+    if isinstance(target, str) and target == "predicted":
+        return None
+    if "classes" not in card.needs:
+        raise InputError(
+            f"method {card.name!r} explains no class: leave target out, got {target!r}"
+        )
+    if isinstance(target, str) and target == "label":
+        return iter([_label(model, image) for image in images])
+    if not isinstance(target, list | tuple | np.ndarray):
+        return iter([_class(model, target)] * len(images))
+    if len(target) != len(images):
+        raise InputError(f"target must be one class, or {len(images)}, got {len(target)}")
+    return iter([_class(model, one) for one in target])
+
+
+def _class(model: Model, target: Any) -> int:
+    if isinstance(target, bool) or not isinstance(target, str | int | np.integer):
+        raise InputError(f"target must be classes by name or number, got {target!r}")
+    return model.class_index(target if isinstance(target, str) else int(target))
+
+
+def _label(model: Model, image: ImageLike) -> int:
+    if not isinstance(image, Sample):
+        kind = type(image).__name__
+        raise InputError(f"target 'label' needs samples of a data set, got {kind}")
+    known = [label for label in image.labels if label in model.classes]
+    if len(known) != 1:
+        raise InputError(
+            f"target 'label': image {image.image_id!r} must have one label that {model.name} "
+            f"knows, got {', '.join(image.labels) or 'none'}"
+        )
+    return model.classes.index(known[0])
+
+
+def _next(goals: Iterator[int] | None, inputs: Inputs) -> Tensor | None:
+    if goals is None:
+        return None
+    return torch.tensor(list(islice(goals, len(inputs.keys))), device=inputs.pixels.device)

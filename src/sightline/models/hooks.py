@@ -1,0 +1,84 @@
+"""The one file that hooks into networks; everything is as before when a `with` ends."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from torch import Tensor, nn
+
+__all__ = ["calls", "first_tensor", "outputs", "undisturbed"]
+
+
+@contextmanager
+def undisturbed(network: nn.Module) -> Iterator[None]:
+    """Put the network into evaluation with frozen parameters; then restore all that could change.
+
+    Restored, also after an exception: the mode of every module, which parameters require
+    gradients and their gradients, and the state of torch's random generators.
+    """
+    modes = [(module, module.training) for module in network.modules()]
+    parameters = [(p, p.requires_grad, p.grad) for p in network.parameters()]
+    devices = {p.device for p, _, _ in parameters if p.device.type == "cuda"}
+    with torch.random.fork_rng(devices=sorted(device.index or 0 for device in devices)):
+        try:
+            network.eval()
+            for parameter, _, _ in parameters:
+                parameter.requires_grad_(False)
+            yield
+        finally:
+            for module, mode in modes:
+                module.training = mode
+            for parameter, needed, gradient in parameters:
+                parameter.requires_grad_(needed)
+                parameter.grad = gradient
+
+
+@contextmanager
+def outputs(modules: Iterable[nn.Module]) -> Iterator[dict[nn.Module, Any]]:
+    """Collect what modules return, by module; the last call counts."""
+    found: dict[nn.Module, Any] = {}
+
+    def keep(module: nn.Module, _: Any, output: Any) -> None:
+        found[module] = output
+
+    with ExitStack() as stack:
+        for module in modules:
+            stack.callback(module.register_forward_hook(keep).remove)
+        yield found
+
+
+@contextmanager
+def calls(
+    modules: Iterable[nn.Module],
+    see: Callable[[nn.Module, tuple[Any, ...]], None],
+    leave: Callable[[nn.Module], None] | None = None,
+) -> Iterator[None]:
+    """Call `see(module, arguments)` before each module runs, and `leave(module)` after it."""
+
+    def look(module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        see(module, arguments)
+
+    def left(module: nn.Module, *_: Any) -> None:
+        if leave is not None:
+            leave(module)
+
+    with ExitStack() as stack:
+        for module in modules:
+            stack.callback(module.register_forward_pre_hook(look).remove)
+            stack.callback(module.register_forward_hook(left, always_call=True).remove)
+        yield
+
+
+def first_tensor(output: Any) -> Tensor:
+    """Return the tensor of an output: itself, `last_hidden_state`, or the first of a tuple."""
+    if isinstance(output, torch.Tensor):
+        return output
+    if hasattr(output, "last_hidden_state"):
+        return first_tensor(output.last_hidden_state)
+    return first_tensor(output[0])

@@ -1,0 +1,187 @@
+"""A model by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from sightline.models.cards import MODELS
+from sightline.models.hooks import first_tensor, outputs
+from sightline.models.model import Model, Output
+from sightline.records import InputError, UnknownNameError
+from sightline.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor
+
+    from sightline.models.preprocess import Preprocess
+
+__all__ = ["Description", "load_model"]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What Sightline must know about a network of your own.
+
+    Attributes
+    ----------
+    layers : sequence of str
+        Names of the modules that are its layers, as in `network.named_modules()`, from input to
+        output. The last one gives the patch features: `(batch, channels, rows, columns)`, or
+        tokens `(batch, tokens, channels)`.
+    preprocess : Preprocess
+        How images become its input.
+    patch : int or (width, height)
+        Pixels of the input behind a cell of the last layer.
+    classes : int or sequence of str
+        How many classes, or their names; none unless given.
+    prefix : sequence of str
+        Tokens before the patches: "class", "distillation", "register".
+    heads : int
+        Attention heads of each layer, if its layers call torch's `scaled_dot_product_attention`
+        over all tokens.
+    cam_layers : sequence of str
+        Where class activation maps read each layer; the layers themselves unless given.
+    name : str
+        How the model is called in results.
+    """
+
+    layers: Sequence[str]
+    preprocess: Preprocess
+    patch: int | tuple[int, int]
+    classes: int | Sequence[str] = ()
+    prefix: Sequence[str] = ()
+    heads: int = 0
+    cam_layers: Sequence[str] = ()
+    name: str = "module"
+
+
+def load_model(
+    spec: str | nn.Module,
+    description: Description | None = None,
+    *,
+    fit: str | None = None,
+    size: int | tuple[int, int] | None = None,
+    device: str | torch.device | None = None,
+) -> Model:
+    """Return a model by name, or a network of your own with its description.
+
+    Parameters
+    ----------
+    spec : str or nn.Module
+        "demo/vit" and the other shipped models (`sightline models` lists them); "hf:" with a
+        folder, or with an id of the Hugging Face hub; "timm:" with a name of timm; or a network:
+        one of transformers needs no description.
+    description : Description
+        For a network that is not one of transformers.
+    fit : {"squash", "crop", "letterbox", "native"}
+        How images are brought to the input; "squash" unless given, which shows the whole image.
+    size : int or (width, height)
+        Of the input, where the network allows others than its own.
+    device : str or torch.device
+        Where to run; the CPU unless given.
+
+    Examples
+    --------
+    >>> load_model("demo/vit")
+    Model('demo/vit', 224x224 squash, patch 16x16, 12 layers, 4 heads, 4 classes)
+    """
+    model = _by_name(spec) if isinstance(spec, str) else _own(spec, description)
+    if device is not None:
+        model.network.to(_usable(device))
+    return model if fit is None and size is None else model.fitted(fit=fit, size=size)
+
+
+def _usable(device: str | torch.device) -> torch.device:
+    """Return a device that is there."""
+    try:
+        return torch.empty(0, device=device).device
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        why = (str(error).splitlines() or [""])[0]
+        raise InputError(f"device {str(device)!r} cannot be used: {why}") from error
+
+
+def _by_name(spec: str) -> Model:
+    kind, colon, rest = spec.partition(":")
+    if spec in MODELS:
+        return MODELS[spec].load()
+    if colon and kind == "hf" and rest:
+        from sightline.models.huggingface import load_folder, load_hub
+
+        return load_folder(spec, _folder(rest) or load_hub(rest))
+    if colon and kind == "timm" and rest:
+        from sightline.models.timm import load_timm
+
+        return load_timm(rest)
+    if spec and _folder(spec):
+        raise InputError(f"unknown model {spec!r}; to load the folder, say 'hf:{spec}'")
+    try:
+        return MODELS[spec].load()
+    except UnknownNameError as error:
+        kinds = "or hf:FOLDER, hf:ID of the hub, timm:NAME"
+        raise UnknownNameError(f"{error}; {kinds}") from None
+
+
+def _folder(name: str) -> Path | None:
+    try:
+        folder = Path(name).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError):  # a name too long, a home of nobody
+        return None
+
+
+def _own(network: nn.Module, description: Description | None) -> Model:
+    if not isinstance(network, nn.Module):
+        kind = type(network).__name__
+        raise InputError(f"model must be a name or a torch.nn.Module, got {kind}")
+    if description is None:
+        if not hasattr(network, "config"):
+            name = type(network).__name__
+            raise InputError(f"{name} is not a network of transformers: give a Description")
+        from sightline.models.families import build_model
+
+        return build_model(type(network).__name__, network)
+    for field in ("layers", "cam_layers", "prefix", "classes"):
+        if isinstance(getattr(description, field), str):
+            seen = f"got the text {getattr(description, field)!r}"
+            raise InputError(f"{field} of the description must be a sequence of names, {seen}")
+    layers = tuple(_module(network, name) for name in description.layers)
+    if not layers:
+        raise InputError("description needs at least one layer, got none")
+    side, classes = description.patch, description.classes
+    return Model(
+        description.name,
+        network,
+        description.preprocess,
+        _caller(description.layers[-1], bool(classes)),
+        side if isinstance(side, tuple) else (side, side),
+        layers,
+        tuple(_module(network, name) for name in description.cam_layers),
+        tuple(description.prefix),
+        description.heads,
+        tuple(map(str, range(classes))) if isinstance(classes, int) else tuple(classes),
+    )
+
+
+def _module(network: nn.Module, name: str) -> nn.Module:
+    modules = Registry[nn.Module](f"module of {type(network).__name__}")
+    for known, module in network.named_modules(remove_duplicate=False):
+        modules.add(known, module)
+    return modules[name]
+
+
+def _caller(name: str, classifies: bool) -> Callable[[nn.Module, Tensor], Output]:
+    def call(network: nn.Module, pixels: Tensor) -> Output:
+        last = network.get_submodule(name)  # not kept: a copy of the model has another
+        with outputs([last]) as seen:
+            answer = network(pixels)
+        logits = first_tensor(getattr(answer, "logits", answer)) if classifies else None
+        return Output(logits, first_tensor(seen[last]))
+
+    return call

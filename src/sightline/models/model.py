@@ -1,0 +1,338 @@
+"""What a model is: a network with its preprocessing, its parts, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from hashlib import sha256
+from math import isqrt
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import torch
+
+from sightline.models.hooks import undisturbed
+from sightline.models.preprocess import ImageLike, Preprocess, as_image, as_images
+from sightline.records import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from torch import Tensor, nn
+
+    from sightline.geometry import Geometry
+
+__all__ = ["Inputs", "Model", "Output"]
+
+_TOKENS = ("class", "distillation", "register")
+
+
+class Output(NamedTuple):
+    """What one forward pass yields.
+
+    Attributes
+    ----------
+    logits : Tensor (batch, classes) or None
+        None where the network has no classes.
+    features : Tensor (batch, channels, rows, columns)
+        Of the patches, at the end of the network.
+    """
+
+    logits: Tensor | None
+    features: Tensor
+
+
+class Inputs(NamedTuple):
+    """Images of equal input size.
+
+    Attributes
+    ----------
+    pixels : Tensor (batch, 3, height, width)
+        What the network takes.
+    geometries : tuple of Geometry
+        The way there of each image.
+    keys : tuple of int
+        A number for each that follows from its image alone; random numbers are drawn from it.
+    """
+
+    pixels: Tensor
+    geometries: tuple[Geometry, ...]
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A network, and what must be known to ask it where it looks.
+
+    Attributes
+    ----------
+    name : str
+        As given to `load_model`.
+    network : nn.Module
+        The network itself.
+    preprocess : Preprocess
+        How images become its input.
+    forward : callable
+        ``forward(network, pixels)`` returns an `Output`, whose features may still be tokens.
+    patch : (width, height)
+        Pixels of the input behind a cell of the last layer; inputs are a multiple.
+    layers : tuple of nn.Module
+        Blocks (transformers) or stages (CNNs), from input to output.
+    cam_layers : tuple of nn.Module
+        Where class activation maps read each layer; the layers themselves unless given.
+    prefix : tuple of str
+        Tokens before the patches: "class", "distillation", "register".
+    heads : int
+        Attention heads of a layer; 0 where there is no attention over the whole image.
+    classes : tuple of str
+        Names of the classes; empty where the network has none.
+    pool : nn.Module or None
+        Attention pooling at the end (SigLIP): a `torch.nn.MultiheadAttention`.
+    """
+
+    name: str
+    network: nn.Module
+    preprocess: Preprocess
+    forward: Callable[[nn.Module, Tensor], Output]
+    patch: tuple[int, int]
+    layers: tuple[nn.Module, ...] = ()
+    cam_layers: tuple[nn.Module, ...] = ()
+    prefix: tuple[str, ...] = ()
+    heads: int = 0
+    classes: tuple[str, ...] = ()
+    pool: nn.Module | None = None
+    family: str = "module"
+
+    def __post_init__(self) -> None:
+        if not self.cam_layers:
+            object.__setattr__(self, "cam_layers", self.layers)
+        if len(self.cam_layers) != len(self.layers):
+            seen = f"{len(self.cam_layers)} for {len(self.layers)} layers"
+            raise InputError(f"{self.name}: cam_layers must be as many as layers, got {seen}")
+        for token in self.prefix:
+            if token not in _TOKENS:
+                known = f"must be among {', '.join(_TOKENS)}"
+                raise InputError(f"{self.name}: tokens of prefix {known}, got {token!r}")
+        if self.heads < 0:
+            raise InputError(f"{self.name}: heads must be 0 or more, got {self.heads}")
+        self.preprocess.geometry(64, 48, self.patch)  # raises where the patch does not fit
+
+    def __repr__(self) -> str:
+        size = "any" if self.preprocess.size is None else "{}x{}".format(*self.preprocess.size)
+        parts = f"{len(self.layers)} layers, {self.heads} heads, {len(self.classes)} classes"
+        patch = "{}x{}".format(*self.patch)
+        return f"Model({self.name!r}, {size} {self.preprocess.fit}, patch {patch}, {parts})"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next((p.device for p in self.network.parameters()), torch.device("cpu"))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the network."""
+        return next((p.dtype for p in self.network.parameters()), torch.float32)
+
+    @property
+    def has_class_token(self) -> bool:
+        """Whether a class token stands before the patches."""
+        return "class" in self.prefix
+
+    @property
+    def digest(self) -> str:
+        """16 hex digits over the names and values of all weights, as they are now."""
+        total = sha256()
+        for name, value in sorted(self.network.state_dict().items()):
+            if not isinstance(value, torch.Tensor):  # what a module saves beside its weights
+                continue
+            total.update(f"{name} {value.dtype} {tuple(value.shape)} ".encode())
+            flat = value.detach().cpu().contiguous().flatten()
+            total.update(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
+        return total.hexdigest()[:16]
+
+    def fitted(self, *, fit: str | None = None, size: int | Sequence[int] | None = None) -> Model:
+        """Return the model with another fit or input size; it shares the network."""
+        old = self.preprocess
+        new, new_fit = old.size if size is None else _pair(size), old.fit if fit is None else fit
+        resize_to = old.resize_to
+        if resize_to is not None and old.size is not None and new is not None:
+            resize_to = round(resize_to * min(new) / min(old.size))
+        if new_fit == "native" and size is None and old.fit != "native":
+            new = None
+        changed = replace(old, size=new, fit=new_fit, resize_to=resize_to)
+        return replace(self, preprocess=changed)
+
+    def prepare(self, image: ImageLike) -> Inputs:
+        """Return one image as the input of the network, on its device."""
+        picture = as_image(image)
+        pixels, geometry = self.preprocess(picture, self.patch)
+        tensor = torch.from_numpy(pixels)[None].to(self.device, self.dtype)
+        key = crc32(picture.tobytes(), crc32(repr(picture.shape).encode()))
+        return Inputs(tensor, (geometry,), (key,))
+
+    def batches(
+        self, images: ImageLike | Sequence[ImageLike], batch: int | Callable[[Tensor], int]
+    ) -> Iterator[Inputs]:
+        """Yield inputs of at most `batch` images, in order; each of one size.
+
+        A function tells how many from the pixels of one image.
+        """
+        if isinstance(batch, int) and batch < 1:
+            raise InputError(f"batch must be 1 or more, got {batch}")
+        waiting: list[Inputs] = []
+        most = 0
+        for image in as_images(images):
+            new = self.prepare(image)
+            if waiting and (len(waiting) == most or waiting[0].pixels.shape != new.pixels.shape):
+                yield _joined(waiting)
+                waiting = []
+            if not waiting:
+                most = batch if isinstance(batch, int) else batch(new.pixels)
+            waiting.append(new)
+        if waiting:
+            yield _joined(waiting)
+
+    def __call__(self, pixels: Tensor) -> Output:
+        """Run the network on pixels `(batch, 3, height, width)`."""
+        output = self.forward(self.network, pixels)
+        self._check_logits(output.logits)
+        features = self.to_grid(output.features, pixels)
+        cells, said = features.shape[:1:-1], tuple(pixels.shape[:1:-1])
+        expected = tuple(side // cell for side, cell in zip(said, self.patch, strict=True))
+        if tuple(cells) != expected:
+            seen, input_size, cell = ("{}x{}".format(*pair) for pair in (cells, said, self.patch))
+            raise InputError(
+                f"{self.name}: an input of {input_size} gives {seen} cells, but with patch {cell} "
+                f"it must be {expected[0]}x{expected[1]}; is patch right?"
+            )
+        return output._replace(features=features)
+
+    def _check_logits(self, logits: Tensor | None) -> None:
+        """Raise where a network that has classes does not give one number for each."""
+        shape = None if logits is None else tuple(logits.shape[1:])
+        if self.classes and shape != (len(self.classes),):
+            seen = "no logits" if logits is None else f"logits of shape {tuple(logits.shape)}"
+            raise InputError(
+                f"{self.name} has {len(self.classes)} classes, but its forward pass gives {seen}"
+            )
+
+    def logits(self, images: ImageLike | Sequence[ImageLike], *, batch: int = 16) -> Tensor:
+        """Return what the network says about images: `(images, classes)`, on the CPU."""
+        self.check_classes("logits")
+
+        def logits(output: Output) -> list[Tensor]:
+            return [] if output.logits is None else list(output.logits.float().cpu())
+
+        found = self._each(images, batch, logits)
+        return torch.stack(found) if found else torch.empty(0, len(self.classes))
+
+    def features(self, images: ImageLike | Sequence[ImageLike], *, batch: int = 16) -> list[Tensor]:
+        """Return the patch features of each image: `(channels, rows, columns)`, on the CPU."""
+        return self._each(images, batch, lambda output: list(output.features.cpu()))
+
+    def _each(
+        self,
+        images: ImageLike | Sequence[ImageLike],
+        batch: int,
+        pick: Callable[[Output], list[Tensor]],
+    ) -> list[Tensor]:
+        """Return what is picked of each image's output; nothing else is kept."""
+        with undisturbed(self.network), torch.no_grad():
+            parts = [pick(self(inputs.pixels)) for inputs in self.batches(images, batch)]
+        return [one for part in parts for one in part]
+
+    def check_classes(self, what: str) -> None:
+        """Raise where there are no classes for `what`."""
+        if not self.classes:
+            raise InputError(f"{what} needs classes, and {self.name} has none")
+
+    def class_index(self, target: int | str) -> int:
+        """Return the number of a class given by number or name."""
+        self.check_classes(f"target {target!r}")
+        if isinstance(target, str):
+            if target in self.classes:
+                return self.classes.index(target)
+            if not target.isdecimal():
+                close = get_close_matches(target, self.classes, n=1)
+                hint = f"did you mean {close[0]!r}? " if close else ""
+                known = f"{hint}Known: {_listed(self.classes)}"
+                raise UnknownNameError(f"unknown class {target!r} of {self.name}; {known}")
+        number = int(target)
+        if not 0 <= number < len(self.classes):
+            raise InputError(
+                f"class must be from 0 to {len(self.classes) - 1} for {self.name}, got {target!r}"
+            )
+        return number
+
+    def layer_indices(self, layers: str | int | Iterable[int]) -> tuple[int, ...]:
+        """Return the numbers of layers, counted from 0; -1 is the last."""
+        return _indices(layers, len(self.layers), "layer", self.name)
+
+    def head_indices(self, heads: str | int | Iterable[int]) -> tuple[int, ...]:
+        """Return the numbers of heads, counted from 0; -1 is the last."""
+        return _indices(heads, self.heads, "head", self.name)
+
+    def to_grid(self, values: Tensor, pixels: Tensor) -> Tensor:
+        """Return what a layer says of the patches as `(batch, channels, rows, columns)`.
+
+        Four dimensions stay as they are. Tokens `(batch, tokens, channels)` lose those before the
+        patches and take the shape of the input.
+        """
+        if values.ndim == 4:
+            return values
+        if values.ndim != 3:
+            raise InputError(
+                f"{self.name}: a layer must give tokens (batch, tokens, channels) or "
+                f"(batch, channels, rows, columns), got {tuple(values.shape)}"
+            )
+        patches = values[:, len(self.prefix) :]
+        height, width = pixels.shape[-2:]
+        # Rows to columns are as the cells of the last layer; layers before it may have more.
+        down, across = height * self.patch[0], width * self.patch[1]
+        rows = isqrt(patches.shape[1] * down // across)
+        columns = patches.shape[1] // max(rows, 1)
+        fills = rows * columns == patches.shape[1] and rows * across == columns * down
+        if not fills or rows == 0 or height % rows:
+            raise InputError(
+                f"{self.name}: {patches.shape[1]} patch tokens do not fill an input of "
+                f"{width}x{height}; is prefix {self.prefix!r} right?"
+            )
+        return patches.transpose(1, 2).unflatten(2, (rows, columns))
+
+
+def _joined(parts: list[Inputs]) -> Inputs:
+    pixels, geometries, keys = zip(*parts, strict=True)
+    return Inputs(torch.cat(pixels), sum(geometries, ()), sum(keys, ()))
+
+
+def _pair(size: int | Sequence[int]) -> tuple[int, int]:
+    pair = tuple(size) if isinstance(size, Iterable) else (size, size)
+    if len(pair) != 2 or any(not isinstance(n, int | np.integer) or n < 1 for n in pair):
+        raise InputError(f"size must be a side or (width, height) in pixels, got {size!r}")
+    return int(pair[0]), int(pair[1])
+
+
+def _indices(asked: str | int | Iterable[int], count: int, what: str, name: str) -> tuple[int, ...]:
+    if count == 0:
+        raise InputError(f"{name} has no {what}s")
+    if isinstance(asked, str):
+        if asked == "all":
+            return tuple(range(count))
+        raise InputError(f"{what}s must be 'all' or numbers, got {asked!r}")
+    numbers = list(asked) if hasattr(asked, "__iter__") else [asked]
+    for number in numbers:
+        if not isinstance(number, int | np.integer) or not -count <= number < count:
+            raise InputError(
+                f"{what} must be from 0 to {count - 1} for {name} (or from -{count} to -1, "
+                f"counted from the end), got {number!r}"
+            )
+    if not numbers:
+        raise InputError(f"no {what}s were asked for")
+    return tuple(int(number) % count for number in numbers)
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,414 @@
+"""`sightline explain`: from image files to pictures and files of maps, and to scores."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import struct
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+from safetensors import safe_open
+from transformers import Dinov2Config, Dinov2Model
+from typer.testing import CliRunner
+
+from sightline.cli import app, explaining
+from sightline.data import open_maps, read_annotations
+from sightline.data.by_image import score_by_image
+from sightline.data.images import read_image
+from sightline.geometry import Geometry
+from sightline.maps import explain
+from sightline.maps.picture import draw_maps
+from sightline.models import load, load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True, scope="module")
+def loaded_once() -> Iterator[None]:
+    """Read the weights of each model once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "_by_name", cache(load._by_name))
+        yield
+
+
+def run(*arguments: object, code: int = 0) -> Any:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(word) for word in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def facades(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("facades")
+    run("facades", folder, "--count", 3, "--size", 96, "--force")
+    return folder
+
+
+@pytest.fixture
+def image(facades: Path) -> Path:
+    return facades / "images" / "facade-00000.png"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a tiny network without classes."""
+    torch.manual_seed(0)
+    config = Dinov2Config(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, image_size=32, patch_size=8
+    )
+    folder = tmp_path_factory.mktemp("bare")
+    Dinov2Model(config).save_pretrained(folder)
+    return folder
+
+
+def stored(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    with safe_open(path, "numpy") as content:
+        arrays = {key: content.get_tensor(key) for key in content.keys()}  # noqa: SIM118
+        return arrays, json.loads(content.metadata()["sightline"])
+
+
+def test_one_picture_with_what_is_usual(image: Path, tmp_path: Path) -> None:
+    out = tmp_path / "overlay.png"
+    said = run("explain", image, "--out", out).stdout
+    maps, pixels = explain("demo/vit", image, "cls", layers=11), read_image(image)
+    shares = load_model("demo/vit").logits(image).softmax(1)[0]
+    name = load_model("demo/vit").classes[int(shares.argmax())]
+    expected = draw_maps(
+        maps,
+        pixels,
+        names=["facade-00000.png · 96 x 96"],
+        notes=[f"predicted: {name}, {shares.max():.1%}"],
+    )
+    with Image.open(out) as picture:
+        assert picture.tobytes() == expected.tobytes()
+    assert f"Picture: {out}" in said
+    assert f"facade-00000.png {name} ({shares.max():.1%})" in said
+    assert re.search(r"Seconds: \d+\.\d, of which cls \d", said)
+    assert "--layer all" in said
+
+
+def test_many_parts_make_a_larger_picture(facades: Path, tmp_path: Path) -> None:
+    sizes = {}
+    for name, options in {
+        "one": (),
+        "layers": ("--layer", "all"),
+        "heads": ("--head", "all"),
+        "methods": ("--method", "cls,rollout, gradcam,cls", "--layer", "5,-1,11"),
+    }.items():
+        run("explain", facades / "images" / "facade-00001.png", *options, "-o", tmp_path / "p.jpg")
+        with Image.open(tmp_path / "p.jpg") as picture:
+            assert picture.format == "JPEG"
+            sizes[name] = picture.size
+    assert sizes["layers"][0] > sizes["heads"][0] > sizes["one"][0]
+    assert sizes["methods"][1] > sizes["heads"][1]
+
+
+def test_options_reach_the_method(image: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    options = {"--method": "rollout,gradcam", "--layer": "11,5", "--target": "Gothic"}
+    options |= {"--fit": "crop", "--size": "192x160", "--param": "fusion=max", "--batch": "2"}
+    words = [word for pair in options.items() for word in pair]
+    run("explain", image, *words, "--maps", path, "--device", "cpu", "--param", "discard=0.5")
+    arrays, about = stored(path)
+    model = load_model("demo/vit", fit="crop", size=(192, 160))
+    rollout = explain(
+        model, image, "rollout", layers=[11, 5], params={"fusion": "max", "discard": 0.5}
+    )
+    gradcam = explain(model, image, "gradcam", layers=[11, 5], target="Gothic")
+    for maps in (rollout, gradcam):
+        for layer in (11, 5):
+            key = f"facade-00000.png__{maps.method}__layer{layer}"
+            np.testing.assert_allclose(arrays.pop(key), maps.of(layer=layer), rtol=1e-4, atol=1e-9)
+            entry = about["maps"][key]
+            assert Geometry.from_dict(entry["geometry"]) == maps.geometries[0][0]
+            assert entry["target"] == ("Gothic" if maps is gradcam else "")
+            assert entry["params"]["batch"] == 2
+    assert not arrays
+    assert about["maps"]["facade-00000.png__rollout__layer5"]["params"]["fusion"] == "max"
+
+
+def test_heads_are_told_apart(image: Path, tmp_path: Path) -> None:
+    run("explain", image, "--head", "3,0", "--layer", 7, "--maps", tmp_path / "m.npz")
+    maps = explain("demo/vit", image, "cls", layers=7, heads="all")
+    with open_maps(tmp_path / "m.npz") as found:
+        assert len(found) == 2
+        for head in (0, 3):
+            expected = maps.of(layer=7, head=head)
+            key = f"facade-00000.png__cls__layer7__head{head}"
+            np.testing.assert_allclose(found[key], expected, rtol=1e-4, atol=1e-9)
+
+
+def test_a_cnn_and_a_method_made_of_others(facades: Path, tmp_path: Path) -> None:
+    options = ("--model", "demo/cnn", "--method", "mean_map,edge", "--layer", "all")
+    run("explain", facades / "images", *options, "--param", "of=gradcam", "--param", "seed=1",
+        "--maps", tmp_path / "x.npz", code=2)  # fmt: skip
+    run("explain", facades / "images", *options, "--param", "of=gradcam",
+        "--maps", tmp_path / "m.npz")  # fmt: skip
+    with open_maps(tmp_path / "m.npz") as found:
+        names = {name.partition("__")[2] for name in found}
+    assert names == {"edge", *(f"mean_map__layer{number}" for number in range(4))}
+
+
+def test_json_says_all_that_was_done(facades: Path, bare: Path, tmp_path: Path) -> None:
+    out, path = tmp_path / "p.png", tmp_path / "m.safetensors"
+    options = ("--method", "cls,saliency,cls", "--layer", "3,-9", "--out", out, "--maps", path)
+    said = json.loads(run("explain", facades / "images", *options, "--json").stdout)
+    assert (said["model"], said["fit"], said["drawn"]) == ("demo/vit", "squash", 3)
+    assert said["digest"] == load_model("demo/vit").digest
+    assert (said["out"], said["maps"]) == (str(out), str(path))
+    assert [entry["image"] for entry in said["images"]] == [f"facade-0000{i}.png" for i in range(3)]
+    assert all(entry["size"] == [96, 96] for entry in said["images"])
+    assert all(0.25 < entry["predicted"]["probability"] <= 1 for entry in said["images"])
+    cls, saliency = said["methods"]
+    assert (cls["layers"], cls["heads"], cls["targets"], cls["grids"]) == (
+        [3],
+        [None],
+        [],
+        ["14x14"],
+    )
+    assert (saliency["layers"], saliency["sign"]) == ([None], "absolute")
+    assert saliency["targets"] == [entry["predicted"]["class"] for entry in said["images"]]
+    assert sorted(said["keys"]) == sorted(stored(path)[0])
+    assert said["can_be_scored"] is False
+    plain = json.loads(
+        run("explain", facades / "images", "--model", f"hf:{bare}", "--out", out, "--json").stdout
+    )
+    assert [entry["predicted"] for entry in plain["images"]] == [None] * 3
+    assert plain["maps"] is plain["keys"] is None
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--fit", "native", "--method", "rollout"),
+        ("--fit", "letterbox", "--resolution", "pixels"),
+        ("--method", "saliency", "--resolution", "48"),
+    ],
+    ids=" ".join,
+)
+def test_the_line_it_ends_with_scores_the_maps(
+    facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = run("explain", facades / "images", *options, "--maps", "maps.safetensors").stdout
+    command = shlex.split(said.splitlines()[-1])
+    assert command[:2] == ["sightline", "score"]
+    assert ("--sign" in command) == ("saliency" in options)
+    command[command.index("annotations.json")] = str(facades / "annotations.json")
+    run(*command[1:])
+    frame = pd.read_csv("scores.csv")
+    arrays, _ = stored(Path("maps.safetensors"))
+    assert sorted(frame["image"].unique()) == sorted(arrays)
+    sign: Any = "absolute" if "saliency" in options else "positive"
+    again = score_by_image(arrays, read_annotations(facades / "annotations.json"), sign=sign).frame
+    np.testing.assert_allclose(frame["coverage"], again["coverage"])
+    assert frame["coverage"].notna().all()
+
+
+@pytest.mark.parametrize(
+    "options", [("--fit", "crop", "--resolution", "pixels"), ("--fit", "letterbox")], ids=" ".join
+)
+def test_maps_that_do_not_cover_their_image_are_not_scored(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """They are not even mistaken for maps of the image: the scores would be wrong."""
+    noise = np.random.default_rng(0).integers(0, 256, (60, 90, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "a.png")
+    (tmp_path / "a.csv").write_text("image,label,x0,y0,x1,y1\na.png,door,0,0,0.5,0.5\n")
+    said = run("explain", tmp_path / "a.png", *options, "--maps", tmp_path / "m.npz").stdout
+    assert "To score maps" in said
+    result = run(
+        "score", tmp_path / "m.npz", "-a", tmp_path / "a.csv", "-o", tmp_path / "s.csv", code=2
+    )
+    assert "no map fits an image" in result.stderr
+
+
+# --- images of all kinds -------------------------------------------------------------------------
+
+
+def header(width: int, height: int) -> bytes:
+    """Return a PNG that declares a size and holds nothing."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    sizes = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = chunk(b"IHDR", sizes) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+def test_odd_images_work(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    plain = Image.fromarray(rng.integers(0, 256, (40, 60, 3), np.uint8))
+    plain.convert("CMYK").save(tmp_path / "cmyk.jpg")
+    deep = rng.integers(0, 1 << 16, (40, 60), np.uint16)
+    Image.fromarray(deep).save(tmp_path / "deep.png")
+    plain.save(tmp_path / "moving.gif", save_all=True, append_images=[plain.rotate(90)])
+    Image.new("RGB", (1, 1), (200, 10, 10)).save(tmp_path / "dot.png")
+    Image.fromarray(rng.integers(0, 256, (300, 2, 3), np.uint8)).save(tmp_path / "narrow.png")
+    plain.save(tmp_path / ("n" * 150 + " Köln 中.png"))
+    out = tmp_path / "out"
+    out.mkdir()
+    for fit in ("squash", "native"):
+        options = ("--fit", fit, "--size", 64, "--method", "cls,edge", "--json")
+        said = json.loads(run("explain", tmp_path, *options, "-o", out / "p.png").stdout)
+        assert len(said["images"]) == said["drawn"] == 6
+        with Image.open(out / "p.png") as picture:
+            assert picture.width > 600
+        (out / "p.png").unlink()
+
+
+def test_many_images_are_drawn_in_part_and_counted(
+    facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explaining, "_MOST_IMAGES", 2)
+    options = ("--out", tmp_path / "p.png", "--maps", tmp_path / "m.npz")
+    said = run("explain", facades / "images", *options).stdout
+    assert "(the first 2 of 3 images)" in said
+    assert "Maps (3)" in said
+    monkeypatch.setattr(explaining, "_MOST_TILES", 5)
+    said = run("explain", facades / "images", "--layer", "0,1,2", *options).stdout
+    assert "(the first 1 of 3 images)" in said
+
+
+@pytest.mark.parametrize("kept", [10**9, 0])
+def test_progress_counts_images(
+    facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(explaining, "_KEPT_PIXELS", kept)
+    moves: list[tuple[int, int]] = []
+    options = explaining.Options(
+        [facades / "images"], "demo/vit", ["cls", "edge"], batch=1, maps=tmp_path / "m.npz"
+    )
+    explaining.explain_images(options, lambda done, total: moves.append((done, total)))
+    assert moves == [(number, 9) for number in range(1, 10)]  # 2 methods and the prediction
+
+
+# --- what goes wrong -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--model", "demo/vti"],
+            r"unknown model 'demo/vti'; did you mean 'demo/vit'\? Known: demo",
+        ),
+        (["--method", "clss"], r"unknown method 'clss'; did you mean 'cls'\? Known: cls, mean, "),
+        (["--method", ","], "--method must name a method"),
+        (
+            ["--method", "pool"],
+            "'pool' needs pooling, which demo/vit does not have; .*'cls'",
+        ),
+        (["--layer", "12"], "layer must be from 0 to 11 for demo/vit .*, got 12"),
+        (["--layer", "first"], "--layer must be numbers separated by commas, or all: 'first'"),
+        (["--layer", ","], "no layers were asked for"),
+        (["--layer", "3", "--method", "saliency"], "method 'saliency' has no layers"),
+        (["--head", "4"], "head must be from 0 to 3 for demo/vit .*, got 4"),
+        (["--head", "x"], "--head must be numbers separated by commas, or all: 'x'"),
+        (["--head", "1", "--method", "rollout"], "method 'rollout' has no heads"),
+        (["--target", "Gothic"], "method 'cls' explains no class"),
+        (["--method", "gradcam", "--target", "Gotik"], "unknown class 'Gotik'.*'Gothic'"),
+        (["--method", "gradcam", "--target", "4"], "class must be from 0 to 3"),
+        (["--size", "10x"], "--size must be a side or WIDTHxHEIGHT in pixels, got '10x'"),
+        (["--size", "100"], "no multiple of the patch 16x16"),
+        (["--param", "x"], "--param must be name=value, got 'x'"),
+        (["--param", "x=1"], "--param x: cls takes no parameters"),
+        (["--method", "rollout", "--param", "fusoin=max"], "unknown parameter .*'fusion'"),
+        (["--method", "rollout", "--param", "fusion=best"], "fusion must be mean, max or min"),
+        (["--device", "abacus"], "device 'abacus' cannot be used"),
+        (["--resolution", "half"], "--resolution must be grid, pixels or a number, got 'half'"),
+        (["--maps", "m.pt"], r"m.pt: a file of maps must end in .safetensors, .npz"),
+        (["--out", "p.pdf"], r"p.pdf: a picture must end in .png, .jpg, .jpeg"),
+        (["--out", "none/p.png"], "folder none does not exist"),
+        (["missing.png"], "missing.png: no such image"),
+        (["huge.png"], "huge.png: image must have at most 80,000,000 pixels"),
+        (["broken.png"], "broken.png: cannot be read as an image"),
+        (["empty"], "empty: holds no images"),
+        (["--model", "hf:BARE", "--method", "gradcam"], "method 'gradcam' needs classes"),
+        (["--model", "hf:none"], "hf:none is no folder here"),
+        (["--model", "demo/cnn"], "method 'cls' needs attention and class token.*'gradcam'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_errors_are_one_line_and_write_nothing(
+    image: Path,
+    bare: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    Path("huge.png").write_bytes(header(20_000, 20_000))
+    Path("broken.png").write_text("no image")
+    Path("empty").mkdir()
+    before = sorted(Path().rglob("*"))
+    words = [word.replace("BARE", str(bare)) for word in options]
+    result = run("explain", image, "--out", "p.png", *words, code=2)
+    assert re.fullmatch(rf"error: .*{message}.*\n", result.stderr), result.stderr
+    assert result.stdout == ""
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_nothing_to_write_is_an_error(image: Path) -> None:
+    assert run("explain", image, code=2).stderr.startswith("error: nothing to write: give --out")
+    assert "Missing argument" in run("explain", code=2).stderr
+    assert "letterbox" in run("explain", image, "--fit", "stretch", code=2).stderr
+
+
+def test_paths_are_checked_before_anything_is_loaded(
+    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise AssertionError("loaded")
+
+    monkeypatch.setattr("sightline.models.load_model", fail)
+    for words in (["--out", tmp_path / "p.gif"], ["--maps", tmp_path / "m.csv"]):
+        assert "must end in" in run("explain", image, *words, code=2).stderr
+    result = run("explain", tmp_path / "none.png", "--out", tmp_path / "p.png", code=2)
+    assert "no such image" in result.stderr
+
+
+def test_two_images_of_one_name(image: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    Image.open(image).save(other / image.name)
+    run("explain", image, other / image.name, "--out", tmp_path / "p.png")
+    maps = tmp_path / "m.npz"
+    result = run("explain", image, other / image.name, "--maps", maps, code=2)
+    assert "both are named 'facade-00000.png'" in result.stderr
+    assert not maps.exists()
+
+
+def test_a_picture_is_whole_or_as_it_was(
+    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "p.png"
+    out.write_text("before")
+
+    def save(self: Any, path: Path, *_: Any, **__: Any) -> None:
+        path.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Image.Image, "save", save)
+    assert run("explain", image, "--out", out, code=2).stderr == "error: disk full\n"
+    assert out.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [out]

@@ -1,0 +1,286 @@
+"""Gradient maps against plain autograd, one image at a time, and against cases that are exact."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import InputXGradient, Saliency  # type: ignore[import-untyped]
+
+from sightline.maps import METHODS, explain
+from sightline.records import InputError, MissingPackageError
+from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, smooth, tiny
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sightline.models import Model
+
+IMAGES = make_images()
+SIZES: dict[str, dict[str, Any]] = {
+    "vit": {"size": (40, 24)},
+    "resnet": {"size": (64, 32), "fit": "crop"},
+    "swin": {"size": 64, "fit": "letterbox"},
+}
+GRADIENT = [name for name, card in METHODS.items() if card.group == "gradient"]
+
+
+@pytest.fixture(scope="module", params=list(SIZES))
+def model(request: pytest.FixtureRequest) -> Model:
+    return tiny(request.param, **SIZES[request.param])
+
+
+def logits(model: Model, pixels: Any) -> Any:
+    return model(pixels).logits
+
+
+def slope(model: Model, pixels: Any, target: int) -> Any:
+    """The gradient of one class for one image, by a backward pass of its own."""
+    leaf = pixels.detach().clone().requires_grad_()
+    logits(model, leaf)[0, target].backward()
+    return leaf.grad[0]
+
+
+def predicted(model: Model, pixels: Any) -> int:
+    return int(logits(model, pixels)[0].detach().argmax())
+
+
+def farthest(values: NDArray[Any]) -> NDArray[Any]:
+    """Of each pixel's three values the one with the largest magnitude, by a loop."""
+    found = np.zeros(values.shape[1:])
+    for place in np.ndindex(*found.shape):
+        found[place] = max(values[:, place[0], place[1]], key=abs)
+    return found
+
+
+def close(found: NDArray[Any], wanted: Any, share: float = 1e-5) -> None:
+    wanted = np.asarray(wanted)
+    assert found.shape == wanted.shape
+    assert np.abs(found - wanted).max() <= share * np.abs(wanted).max()
+    assert np.abs(wanted).max() > 0
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_saliency_is_the_gradient_farthest_from_0(model: Model, batch: int) -> None:
+    maps = explain(model, IMAGES, "saliency", batch=batch)
+    for i, image in enumerate(IMAGES):
+        pixels = model.prepare(image).pixels
+        target = predicted(model, pixels)
+        close(maps.of(i), farthest(slope(model, pixels, target).numpy()))
+        assert maps.targets[i] == CLASSES[target]
+    assert (maps.of(0) < 0).any()
+    assert (maps.of(0) > 0).any()
+
+
+def test_input_x_gradient_is_the_product_summed(model: Model) -> None:
+    maps = explain(model, IMAGES, "input_x_gradient", target=[0, 1, 2])
+    for i, image in enumerate(IMAGES):
+        pixels = model.prepare(image).pixels
+        close(maps.of(i), (pixels[0] * slope(model, pixels, i)).sum(0))
+
+
+def test_both_agree_with_captum(model: Model) -> None:
+    pixels = torch.cat([model.prepare(image).pixels for image in IMAGES]).requires_grad_()
+    targets = torch.tensor([2, 0, 1])
+
+    def forward(values: Any) -> Any:
+        return logits(model, values)
+
+    gradient = Saliency(forward).attribute(pixels, target=targets, abs=True).amax(1)
+    product = InputXGradient(forward).attribute(pixels, target=targets).sum(1)
+    found = explain(model, IMAGES, "saliency", target=[2, 0, 1]).stack()[:, 0, 0]
+    close(np.abs(found), gradient)
+    close(
+        explain(model, IMAGES, "input_x_gradient", target=[2, 0, 1]).stack()[:, 0, 0],
+        product.detach(),
+    )
+
+
+@pytest.mark.parametrize("baseline", ["mean", "black", "white"])
+def test_integrated_gradients_is_the_integral(model: Model, baseline: str) -> None:
+    """By the Gauss-Legendre rule, image by image and step by step."""
+    colour = {"mean": None, "black": 0, "white": 255}[baseline]
+    params = {"steps": 6, "baseline": baseline}
+    places, shares = np.polynomial.legendre.leggauss(6)
+    maps = explain(model, IMAGES[:2], "integrated_gradients", target=1, params=params)
+    for i, image in enumerate(IMAGES[:2]):
+        pixels = model.prepare(image).pixels
+        start = torch.zeros_like(pixels)
+        if colour is not None:
+            plain = model.fitted(fit="squash").prepare(np.full((9, 9, 3), colour, np.uint8))
+            start = plain.pixels
+        mean = torch.zeros_like(pixels[0])
+        for place, share in zip((places + 1) / 2, shares / 2, strict=True):
+            mean += share * slope(model, start + place * (pixels - start), 1)
+        close(maps.of(i), (mean * (pixels - start)[0]).sum(0))
+
+
+@pytest.mark.parametrize("baseline", ["mean", "black", "white"])
+def test_integrated_gradients_adds_up_to_what_the_class_gains(baseline: str) -> None:
+    model, params = smooth(), {"baseline": baseline}
+    maps = explain(model, IMAGES, "integrated_gradients", target=2, params=params)
+    mean, std = np.array(model.preprocess.mean), np.array(model.preprocess.std)
+    start = {"mean": 0 * mean, "black": -mean / std, "white": (1 - mean) / std}[baseline]
+    plain = torch.from_numpy(start).float()[None, :, None, None].expand(1, 3, 24, 32)
+    gains = []
+    for i, image in enumerate(IMAGES):
+        ends = [logits(model, end)[0, 2].item() for end in (model.prepare(image).pixels, plain)]
+        gains.append(ends[0] - ends[1])
+        assert maps.of(i).sum() == pytest.approx(gains[i], abs=1e-5)
+    assert np.abs(gains).max() > 0.1
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_on_a_linear_network_all_is_exact(steps: int) -> None:
+    model = linear()
+    network: Any = model.network
+    # What each class weighs each pixel with: the patch weights laid out by hand.
+    head = network.head.weight.detach().numpy().reshape(3, 5, 3, 4)
+    embed = network.embed.weight.detach().numpy()
+    weights = np.einsum("kprc,pdyx->kdrycx", head, embed).reshape(3, 3, 24, 32)
+    for i, image in enumerate(IMAGES):
+        pixels = model.prepare(image).pixels.numpy()[0]
+        close(explain(model, image, "saliency", target=i).of(), farthest(weights[i]))
+        product = (weights[i] * pixels).sum(0)
+        close(explain(model, image, "input_x_gradient", target=i).of(), product)
+        params = {"steps": steps}
+        close(explain(model, image, "integrated_gradients", target=i, params=params).of(), product)
+        params = {"samples": steps}
+        close(
+            explain(model, image, "smoothgrad", target=i, params=params).of(), farthest(weights[i])
+        )
+
+
+def test_smoothgrad_without_noise_is_saliency(model: Model) -> None:
+    plain = explain(model, IMAGES, "saliency").stack()
+    params = {"noise": 0, "samples": 3}
+    close(explain(model, IMAGES, "smoothgrad", params=params).stack(), plain)
+
+
+def test_smoothgrad_is_the_mean_over_noisy_copies() -> None:
+    """The law of its noise: mean 0, and a deviation of the share of the input's range."""
+    model, seen = tiny("vit", size=(40, 24)), []
+    forward = model.forward
+
+    def watched(network: Any, pixels: Any) -> Any:
+        seen.append(pixels.detach().clone())
+        return forward(network, pixels)
+
+    object.__setattr__(model, "forward", watched)
+    params = {"samples": 40, "noise": 0.2}
+    maps = explain(model, IMAGES[0], "smoothgrad", target=0, params=params, batch=8)
+    copies = torch.cat(seen[-5:])  # 40 samples, 8 at a time, after one pass that counts bytes
+    assert [len(part) for part in seen[-5:]] == [8] * 5
+    object.__setattr__(model, "forward", forward)
+    clean = model.prepare(IMAGES[0]).pixels
+    noise = (copies - clean).numpy() / float(clean.max() - clean.min())
+    assert noise.mean() == pytest.approx(0, abs=0.005)
+    assert noise.std() == pytest.approx(0.2, rel=0.02)
+    assert np.abs(np.corrcoef(noise.reshape(40, -1)) - np.eye(40)).max() < 0.1
+    slopes = [slope(model, copy[None], 0) for copy in copies]
+    close(maps.of(), farthest(torch.stack(slopes).mean(0).numpy()))
+
+
+def test_smoothgrad_noise_follows_the_seed_and_the_image() -> None:
+    model = tiny("vit")
+
+    def run(images: Any, seed: int) -> Any:
+        return explain(model, images, "smoothgrad", params={"seed": seed}, target=0).stack()
+
+    together = run(IMAGES, 0)
+    assert not np.allclose(together, run(IMAGES, 1))
+    close(run(IMAGES[::-1], 0)[::-1], together)
+    close(run([*IMAGES[1:], IMAGES[0]], 0)[-1], together[0])
+
+
+def test_the_class_is_predicted_without_the_noise() -> None:
+    """With noise that drowns the image, the class explained is still that of the image."""
+    model = tiny("vit")
+    clean = model.logits(IMAGES).argmax(1).tolist()
+    for method, params in (
+        ("smoothgrad", {"noise": 50.0}),
+        ("integrated_gradients", {"baseline": "white", "steps": 2}),
+    ):
+        found = explain(model, IMAGES, method, params=params)
+        assert found.targets == tuple(CLASSES[number] for number in clean)
+        close(
+            explain(model, IMAGES, method, params=params, target=list(found.targets)).stack(),
+            found.stack(),
+        )
+
+
+@pytest.mark.parametrize("method", GRADIENT)
+def test_all_lies_on_the_one_patch_that_is_read(method: str) -> None:
+    maps = explain(one_patch(), IMAGES, method, target=[0, 1, 2])
+    for i in range(len(IMAGES)):
+        cells = np.abs(maps.of(i)).reshape(3, 8, 4, 8).sum((1, 3))
+        assert cells[ONE] > 0
+        cells[ONE] = 0
+        assert not cells.any()
+
+
+@pytest.mark.parametrize("method", ["integrated_gradients", "smoothgrad"])
+@pytest.mark.parametrize("kind", ["vit", "resnet"])
+def test_the_internal_batch_changes_nothing(kind: str, method: str) -> None:
+    model = tiny(kind, **SIZES[kind])
+    params = {"steps": 10} if method == "integrated_gradients" else {"samples": 10}
+    one = explain(model, IMAGES, method, params=params, batch=1).stack()
+    for batch in (5, 8):
+        close(explain(model, IMAGES, method, params=params, batch=batch).stack(), one)
+
+
+@pytest.mark.parametrize("method", ["integrated_gradients", "smoothgrad"])
+@pytest.mark.parametrize("batch", [1, 2, 4, 7])
+def test_no_more_rows_than_the_batch_run_at_once(method: str, batch: int) -> None:
+    model, rows = linear(), []
+    forward = model.forward
+
+    def watched(network: Any, pixels: Any) -> Any:
+        rows.append(len(pixels))
+        return forward(network, pixels)
+
+    object.__setattr__(model, "forward", watched)
+    explain(model, IMAGES, method, batch=batch)
+    assert max(rows) <= batch
+    assert sum(rows) >= 3 * {"integrated_gradients": 32, "smoothgrad": 16}[method]
+
+
+@pytest.mark.parametrize("outer", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("method", [*GRADIENT, "gradcam", "grad_attention", "grad_rollout"])
+def test_gradients_run_where_the_caller_turned_them_off(outer: Any, method: str) -> None:
+    model = tiny("vit")
+    wanted = explain(model, IMAGES, method)
+    with outer():
+        found = explain(model, IMAGES, method)
+    assert np.array_equal(found.stack(), wanted.stack())
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        ("integrated_gradients", {"steps": 0}, "steps must be a whole number, 1 or more, got 0"),
+        ("integrated_gradients", {"steps": 2.5}, "got 2.5"),
+        ("integrated_gradients", {"steps": True}, "got True"),
+        ("integrated_gradients", {"baseline": "blue"}, "mean, black, white, got 'blue'"),
+        ("smoothgrad", {"samples": -1}, "samples must be a whole number, 1 or more, got -1"),
+        ("smoothgrad", {"noise": -0.1}, "noise must be a number, 0 or more, got -0.1"),
+        ("smoothgrad", {"noise": "much"}, "got 'much'"),
+        ("smoothgrad", {"noise": float("nan")}, "got nan"),
+        ("smoothgrad", {"noise": float("inf")}, "got inf"),
+        ("smoothgrad", {"seed": -3}, "seed must be a whole number, 0 or more, got -3"),
+        ("smoothgrad", {"seed": "x"}, "got 'x'"),
+    ],
+)
+def test_wrong_parameters(method: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        explain(linear(), IMAGES, method, params=params)
+
+
+def test_without_captum_the_error_names_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "captum", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'sightline\[models\]'"):
+        explain(linear(), IMAGES, "integrated_gradients")
+    assert explain(linear(), IMAGES, "saliency").stack().any()

@@ -1,0 +1,221 @@
+"""Networks are left as they were found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sightline.maps import explain
+from sightline.models import load_model
+from sightline.models.attention import _WATCHED, seen_attention
+from sightline.models.hooks import calls, first_tensor, outputs, undisturbed
+from tests.models.families import tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IMAGE = np.random.default_rng(0).integers(0, 256, (64, 64, 3)).astype(np.uint8)
+
+
+class WrongError(Exception):
+    pass
+
+
+def mixed_network() -> nn.Module:
+    """Modes, frozen parameters and gradients as a training run may leave them."""
+    torch.manual_seed(0)
+    network = nn.Sequential(
+        nn.Linear(4, 4), nn.Sequential(nn.BatchNorm1d(4), nn.Dropout(0.5)), nn.Linear(4, 2)
+    )
+    network[0].eval()
+    network[1][0].eval()
+    network[2].weight.requires_grad_(False)
+    network(torch.randn(3, 4)).sum().backward()
+    network[0].bias.grad = None
+    return network
+
+
+def state(network: nn.Module) -> list[Any]:
+    """What must not change; gradients by identity and by value."""
+    parameters = list(network.parameters())
+    return [
+        [module.training for module in network.modules()],
+        [p.requires_grad for p in parameters],
+        [id(p.grad) for p in parameters],
+        [None if p.grad is None else p.grad.tolist() for p in parameters],
+        [value.tolist() for value in network.state_dict().values()],
+        torch.get_rng_state().tolist(),
+        [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in network.modules()],
+    ]
+
+
+def test_everything_is_restored() -> None:
+    network = mixed_network()
+    before = state(network)
+    with undisturbed(network):
+        assert not any(module.training for module in network.modules())
+        assert not any(p.requires_grad for p in network.parameters())
+        network(torch.randn(3, 4))
+        torch.rand(5)
+        network[2].bias.grad = torch.ones(2)
+        network[0].weight.requires_grad_(True)
+        network.train()
+    assert state(network) == before
+    assert len(set(before[0])) == 2
+    assert len(set(before[1])) == 2
+
+
+def test_everything_is_restored_after_an_exception() -> None:
+    network = mixed_network()
+    before = state(network)
+
+    def fail() -> None:
+        with undisturbed(network), outputs(network.modules()):
+            torch.rand(5)
+            raise WrongError
+
+    with pytest.raises(WrongError):
+        fail()
+    assert state(network) == before
+
+
+def test_nested_and_side_by_side() -> None:
+    one, other = mixed_network(), mixed_network()
+    before = state(one), state(other)
+    with undisturbed(one):
+        with undisturbed(other), undisturbed(one):
+            torch.rand(1)
+        assert not any(module.training for module in one.modules())
+        assert state(other) == before[1]
+    assert (state(one), state(other)) == before
+
+
+def test_outputs_are_those_of_the_last_call() -> None:
+    network = nn.Linear(2, 2)
+    with outputs([network]) as seen:
+        network(torch.zeros(1, 2))
+        last = network(torch.ones(1, 2))
+    assert seen[network] is last
+    network(torch.full((1, 2), 2.0))
+    assert seen[network] is last
+
+
+def test_calls_are_seen_before_and_after_also_of_one_that_fails() -> None:
+    class Fails(nn.Module):  # type: ignore[misc]
+        def forward(self, pixels: Any) -> Any:
+            raise WrongError
+
+    told: list[str] = []
+    network = Fails()
+
+    def see(_: Any, arguments: tuple[Any, ...]) -> None:
+        told.append(f"before {arguments[0]}")
+
+    with calls([network], see, lambda _: told.append("after")), pytest.raises(WrongError):
+        network(3)
+    assert told == ["before 3", "after"]
+    assert not network._forward_hooks
+    assert not network._forward_pre_hooks
+
+
+def test_first_tensor() -> None:
+    tensor = torch.zeros(1)
+    output = type("Output", (), {"last_hidden_state": (tensor, 2)})
+    assert first_tensor(tensor) is tensor
+    assert first_tensor([[tensor, 1], 2]) is tensor
+    assert first_tensor(output) is tensor
+
+
+def failing(network: Any, after: int) -> Callable[[], None]:
+    """Make the last layer fail at a call; return what undoes it."""
+    layer, count = network.layers[-1], [0]
+    plain = layer.forward
+
+    def forward(*arguments: Any, **options: Any) -> Any:
+        count[0] += 1
+        if count[0] > after:
+            raise WrongError
+        return plain(*arguments, **options)
+
+    layer.forward = forward
+
+    def undo() -> None:
+        del layer.forward
+
+    return undo
+
+
+@pytest.mark.parametrize("method", ["cls", "rollout", "grad_attention"])
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_attention_leaves_nothing_behind(method: str, attention: str) -> None:
+    network = tiny("ViTForImageClassification", attention)
+    network.train()
+    network.vit.layers[0].eval()
+    network.classifier.weight.requires_grad_(False)
+    model = load_model(network)
+    before, config = state(network), network.config.to_dict()
+    expected = explain(model, IMAGE, method)
+    assert state(network) == before
+    assert network.config.to_dict() == config
+    assert network.config._attn_implementation == attention
+    undo = failing(network.vit, after=1)
+    with pytest.raises(WrongError):
+        explain(model, [IMAGE, IMAGE], method, batch=1)
+    undo()
+    assert state(network) == before
+    assert network.config._attn_implementation == attention
+    assert not _WATCHED
+    again = explain(model, IMAGE, method)
+    np.testing.assert_array_equal(again.stack(), expected.stack())
+
+
+def test_two_models_at_once_and_one_inside_itself() -> None:
+    first, second = load_model(tiny("ViTModel")), load_model(tiny("Dinov2Model"))
+    pixels = first.prepare(IMAGE).pixels
+    told: list[str] = []
+
+    def tell(who: str) -> Callable[[int, Any], None]:
+        return lambda layer, _: told.append(f"{who}{layer}")
+
+    with torch.no_grad(), seen_attention(first, tell("a")):
+        with seen_attention(second, tell("b")):
+            second(pixels)
+            first(pixels)
+        with seen_attention(first, tell("c")):
+            first(pixels)
+        first(pixels)
+        second(pixels)
+    first(pixels)
+    assert told == ["b0", "b1", "b2", "a0", "a1", "a2", "c0", "c1", "c2", "a0", "a1", "a2"]
+    assert not _WATCHED
+    assert first.network.config._attn_implementation == "sdpa"
+
+
+def test_a_network_that_shares_the_configuration_runs_as_ever() -> None:
+    import transformers
+
+    watched = tiny("ViTModel")
+    other = transformers.ViTModel(watched.config).eval()
+    model = load_model(watched)
+    pixels = model.prepare(IMAGE).pixels
+    with torch.no_grad():
+        expected = other(pixels).last_hidden_state
+        with seen_attention(model, lambda *_: None):
+            found = other(pixels).last_hidden_state
+    assert torch.equal(found, expected)
+
+
+def test_explain_without_gradients_makes_no_graph() -> None:
+    network = tiny("ViTModel")
+    network(torch.zeros(1, 3, 64, 64)).last_hidden_state.sum().backward()
+    before = state(network)
+    model = load_model(network)
+    features = model.features(IMAGE)[0]
+    explain(model, IMAGE, "mean")
+    assert not features.requires_grad
+    assert not features.is_inference()  # else it could not be trained upon
+    assert state(network) == before
