@@ -86,10 +86,15 @@ A few lines say what the layers are. Attention is seen where a layer calls torch
 >>> from sightline import explain
 >>> from sightline.models import Description, Preprocess
 >>> network = torch.nn.Sequential(
-...     torch.nn.Conv2d(3, 8, 8, stride=8), torch.nn.ReLU(),
-...     torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 2))
+...     torch.nn.Conv2d(3, 8, 8, stride=8),
+...     torch.nn.ReLU(),
+...     torch.nn.AdaptiveAvgPool2d(1),
+...     torch.nn.Flatten(),
+...     torch.nn.Linear(8, 2),
+... )
 >>> description = Description(
-...     layers=["1"], preprocess=Preprocess(size=(64, 64)), patch=8, classes=["no", "yes"])
+...     layers=["1"], preprocess=Preprocess(size=(64, 64)), patch=8, classes=["no", "yes"]
+... )
 >>> mine = load_model(network, description)
 >>> explain(mine, churches[0], "gradcam", target="yes").of().shape
 (8, 8)
