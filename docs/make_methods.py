@@ -35,15 +35,17 @@ Maps(cls of demo/vit: 20 images x 12 layers x 1 heads)
 (14, 14)
 >>> parts = [sample.annotation for sample in churches]
 >>> last = maps.to_image(224).stack()[:, 11, 0]
->>> scores = score_maps(last, regions=parts)
+>>> scores = score_maps(last, regions=parts, sign=maps.sign)
 >>> scores["auc_roc"].shape
 (20,)
 ```
 
 - `layers="all"` (or numbers, from 0; -1 is the last) and `heads=None` (fused), `"all"` or
-  numbers: all layers and heads come from one pass.
+  numbers: all layers and heads come from one pass. Fused is the mean over the heads.
 - `target="predicted"`, `"label"` of the sample, or a class by name or number: what methods that
   need a class explain. `maps.targets` says which it was.
+- `maps.sign` says how the values are meant to be read: "positive" (below 0 is nothing), "absolute"
+  (below 0 counts as much as above) or "signed". Give it to `score_maps`.
 - `params={…}` over the defaults in the cards below; `maps.params` keeps them.
 - `maps.values[image][layer]` is `(heads, rows, columns)`; layers of a CNN differ in size.
 - `maps.to_image(size)` brings maps to the pixels of the image, bilinear unless told otherwise,
@@ -62,8 +64,8 @@ Images (3): churches/images
 $ sightline explain churches/images --method cls,rollout,gradcam --layer 3,7,11 --out grid.png
 Picture: grid.png
 Predicted by demo/vit (3): facade-00000.png Baroque (...), facade-00001.png Renaissance (...), ...
-Seconds: ..., of which cls ..., rollout ..., gradcam ...
-Next: --maps maps.safetensors keeps the numbers, to be scored.
+Seconds: ..., of which loading ..., cls ..., rollout ..., gradcam ...
+Next: --maps maps.safetensors keeps the numbers.
 ```
 
 ![Maps of two church fronts by three methods at three layers](images/explain.jpg)
@@ -100,10 +102,10 @@ all tokens) work.
 
 Gradients are of the class's logit. Saliency and SmoothGrad take, of the three colour channels,
 the value that is largest in size; input times gradient and integrated gradients sum them, so that
-the latter add up to the difference that the class's logit makes. Grad-CAM reads a ViT at the
-first norm of each block, since the gradient at the patches of the last block's output is zero
-where only the class token is read; of CNNs it reads the stages. It is not rectified: the sign
-"positive" does that when it is scored.
+the latter add up (nearly, with 32 steps) to the difference that the class's logit makes. Grad-CAM
+reads a ViT at the first norm of each block, since the gradient at the patches of the last block's
+output is zero where only the class token is read; of CNNs it reads the stages. It is not
+rectified: the sign "positive" does that when it is scored.
 
 ## Memory, batches and bits
 
@@ -132,10 +134,14 @@ def section(method: Method) -> str:
         "Maps by": " and ".join(scope) or "image",
         "Forward passes": method.cost,
         "Backward": "yes" if method.gradients else "no",
-        "Parameters": ", ".join(f"`{name}={value!r}`" for name, value in method.params.items()),
+        "Parameters": "".join(
+            f"\n    - `{name}={value!r}`: {method.about[name]}"
+            for name, value in method.params.items()
+        ),
         "Paper": method.paper,
     }
     lines = "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+    lines = lines.replace(": \n", ":\n")
     return f"#### {method.name}\n\n{method.what}\n\n{lines}\n"
 
 

@@ -442,11 +442,12 @@ def main() -> None:
     trained = time.time()
     names = ("class_loss_by_epoch", "patch_loss_by_epoch", "confusion_by_epoch")
     figures, by_layer = measure(model, images, truth)
+    settings = f"--seed {args.seed} --epochs {args.epochs}"
     card = {
         "what": WHAT,
         "family": model.config.model_type,
         "figures": figures,
-        "command": f"python -m training.dino --seed {args.seed} --epochs {args.epochs}",
+        "command": f"python -m training.dino {settings} --out FOLDER",
         "images": args.count,
         "parameters": sum(p.numel() for p in model.parameters()),
         "seconds_drawing": round(drawn - begun, 1),

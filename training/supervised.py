@@ -151,7 +151,7 @@ def main() -> None:
             "accuracy_held_out": accuracy(model, held_out),
             "accuracy_training": accuracy(model, Images(*(part[:2000] for part in images))),
         },
-        "command": f"python -m training.supervised {args.name} {settings}",
+        "command": f"python -m training.supervised {args.name} {settings} --out FOLDER",
         "images": args.count,
         "parameters": sum(p.numel() for p in model.parameters()),
         "seconds_drawing": round(drawn - begun, 1),

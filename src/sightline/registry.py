@@ -37,7 +37,7 @@ class Registry(Mapping[str, T]):
         self._entries[name] = entry
 
     def __getitem__(self, name: str) -> T:
-        if name in self._entries:
+        if isinstance(name, str) and name in self._entries:
             return self._entries[name]
         close = get_close_matches(str(name), self._entries, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."

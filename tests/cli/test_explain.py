@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import struct
 import zlib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +27,10 @@ from sightline.data import open_maps, read_annotations
 from sightline.data.by_image import score_by_image
 from sightline.data.images import read_image
 from sightline.geometry import Geometry
-from sightline.maps import explain
+from sightline.maps import METHODS, explain
 from sightline.maps.picture import draw_maps
 from sightline.models import load, load_model
+from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,12 +91,17 @@ def test_one_picture_with_what_is_usual(image: Path, tmp_path: Path) -> None:
         pixels,
         names=["facade-00000.png · 96 x 96"],
         notes=[f"predicted: {name}, {shares.max():.1%}"],
+        fit="squash to 224 x 224",
     )
     with Image.open(out) as picture:
         assert picture.tobytes() == expected.tobytes()
     assert f"Picture: {out}" in said
     assert f"facade-00000.png {name} ({shares.max():.1%})" in said
-    assert re.search(r"Seconds: \d+\.\d, of which cls \d", said)
+    steps = re.search(r"Seconds: (\d+\.\d), of which (.*)", said)
+    assert steps is not None
+    names, seconds = zip(*(step.split() for step in steps[2].split(", ")), strict=True)
+    assert names == ("loading", "cls", "predicting", "drawing")
+    assert sum(map(float, seconds)) == pytest.approx(float(steps[1]), abs=0.08)
     assert "--layer all" in said
 
 
@@ -235,6 +243,48 @@ def test_maps_that_do_not_cover_their_image_are_not_scored(
         "score", tmp_path / "m.npz", "-a", tmp_path / "a.csv", "-o", tmp_path / "s.csv", code=2
     )
     assert "no map fits an image" in result.stderr
+    maps = tmp_path / "m.safetensors"
+    run("explain", tmp_path / "a.png", *options, "--maps", maps)
+    result = run("score", maps, "-a", tmp_path / "a.csv", "-o", tmp_path / "s.csv", code=2)
+    why = "show a crop.*--fit squash" if "crop" in options else "letterbox.*--resolution pixels"
+    assert re.search(f"no map fits an image: the maps .*{why}", result.stderr)
+
+
+def test_several_maps_of_an_image_are_not_scored_and_why(facades: Path, tmp_path: Path) -> None:
+    maps = tmp_path / "m.safetensors"
+    run("explain", facades / "images", "--method", "cls,edge", "--layer", "3,5", "--maps", maps)
+    words = ("-a", facades / "annotations.json", "-o", tmp_path / "s.csv")
+    said = run("score", maps, *words, code=2).stderr
+    assert "several maps of an image: methods cls, edge, layers 3, 5" in said
+    assert "one --method, --layer and --head" in said
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "npz"])
+def test_the_sign_of_the_maps_is_kept(facades: Path, tmp_path: Path, ending: str) -> None:
+    maps, out = tmp_path / f"m.{ending}", tmp_path / "s.csv"
+    run("explain", facades / "images", "--method", "saliency", "--maps", maps)
+    words = ("score", maps, "-a", facades / "annotations.json", "-o", out)
+    with open_maps(maps) as found:
+        arrays = dict(found)
+    known = read_annotations(facades / "annotations.json")
+
+    def means(sign: Any) -> Any:
+        return score_by_image(arrays, known, sign=sign).frame["coverage"]
+
+    says = ending == "safetensors"
+    text = run(*words).stdout
+    assert ("Sign: absolute, as the maps' file says" in text) == says
+    expected = "absolute" if says else "positive"
+    np.testing.assert_allclose(pd.read_csv(out)["coverage"], means(expected))
+    assert abs(means("absolute") - means("positive")).max() > 1e-4  # the sign matters here
+    report = json.loads(run(*words, "--json").stdout)
+    assert (report["sign"], report["sign_from"]) == (expected, "file" if says else "default")
+    text = run(*words, "--sign", "positive").stdout
+    assert ("Sign: positive, as given; the maps' file says absolute" in text) == says
+    assert says or "Sign:" not in text
+    np.testing.assert_allclose(pd.read_csv(out)["coverage"], means("positive"))
+    report = json.loads(run(*words, "--sign", "absolute", "--json").stdout)
+    assert (report["sign"], report["sign_from"], report["notes"]) == ("absolute", "option", [])
 
 
 # --- images of all kinds -------------------------------------------------------------------------
@@ -282,9 +332,16 @@ def test_many_images_are_drawn_in_part_and_counted(
     said = run("explain", facades / "images", *options).stdout
     assert "(the first 2 of 3 images)" in said
     assert "Maps (3)" in said
+    assert (
+        "(the first" not in run("explain", facades / "images", "--maps", tmp_path / "n.npz").stdout
+    )
     monkeypatch.setattr(explaining, "_MOST_TILES", 5)
     said = run("explain", facades / "images", "--layer", "0,1,2", *options).stdout
     assert "(the first 1 of 3 images)" in said
+    many = ("--method", "cls,rollout", "--layer", "0,1,2")
+    result = run("explain", facades / "images", *many, *options, code=2)
+    assert "a picture holds at most 4 maps of an image, these would be 6" in result.stderr
+    run("explain", facades / "images", *many, *options[2:])
 
 
 @pytest.mark.parametrize("kept", [10**9, 0])
@@ -293,11 +350,19 @@ def test_progress_counts_images(
 ) -> None:
     monkeypatch.setattr(explaining, "_KEPT_PIXELS", kept)
     moves: list[tuple[int, int]] = []
+    texts: list[str | None] = []
     options = explaining.Options(
         [facades / "images"], "demo/vit", ["cls", "edge"], batch=1, maps=tmp_path / "m.npz"
     )
-    explaining.explain_images(options, lambda done, total: moves.append((done, total)))
-    assert moves == [(number, 9) for number in range(1, 10)]  # 2 methods and the prediction
+
+    def move(done: int, total: int, what: str | None = None, /) -> None:
+        moves.append((done, total))
+        texts.append(what)
+
+    explaining.explain_images(options, move)
+    # 2 methods and the prediction
+    assert moves == [*((number, 9) for number in range(1, 10)), (1, 1)]
+    assert texts == ["Explaining"] * 9 + ["Writing"]
 
 
 # --- what goes wrong -----------------------------------------------------------------------------
@@ -316,24 +381,33 @@ def test_progress_counts_images(
             ["--method", "pool"],
             "'pool' needs pooling, which demo/vit does not have; .*'cls'",
         ),
-        (["--layer", "12"], "layer must be from 0 to 11 for demo/vit .*, got 12"),
+        (["--layer", "12"], "--layer 12: layer must be from 0 to 11 for demo/vit .*, got 12"),
         (["--layer", "first"], "--layer must be numbers separated by commas, or all: 'first'"),
-        (["--layer", ","], "no layers were asked for"),
-        (["--layer", "3", "--method", "saliency"], "method 'saliency' has no layers"),
-        (["--head", "4"], "head must be from 0 to 3 for demo/vit .*, got 4"),
+        (["--layer", ","], "--layer ,: no layers were asked for"),
+        (["--layer", "3", "--method", "saliency"], "--layer 3: .*no layers in maps of saliency"),
+        (["--head", "4"], "--head 4: head must be from 0 to 3 for demo/vit .*, got 4"),
         (["--head", "x"], "--head must be numbers separated by commas, or all: 'x'"),
-        (["--head", "1", "--method", "rollout"], "method 'rollout' has no heads"),
-        (["--target", "Gothic"], "method 'cls' explains no class"),
-        (["--method", "gradcam", "--target", "Gotik"], "unknown class 'Gotik'.*'Gothic'"),
-        (["--method", "gradcam", "--target", "4"], "class must be from 0 to 3"),
+        (["--head", "1", "--method", "rollout"], "--head 1: .*no heads in maps of rollout"),
+        (["--target", "Gothic"], "--target Gothic: no class is explained by cls"),
+        (["--target", "label", "--method", "gradcam"], "--target label: images have no label"),
+        (
+            ["--method", "gradcam", "--target", "Gotik"],
+            "--target Gotik: unknown class 'Gotik'.*'Gothic'",
+        ),
+        (["--method", "gradcam", "--target", "4"], "--target 4: class must be from 0 to 3"),
         (["--size", "10x"], "--size must be a side or WIDTHxHEIGHT in pixels, got '10x'"),
-        (["--size", "100"], "no multiple of the patch 16x16"),
+        (["--size", "0"], "--size must be a side or WIDTHxHEIGHT in pixels, got '0'"),
+        (["--size", "100"], "--size 100: .*no multiple of the patch 16x16"),
         (["--param", "x"], "--param must be name=value, got 'x'"),
         (["--param", "x=1"], "--param x: cls takes no parameters"),
         (["--method", "rollout", "--param", "fusoin=max"], "unknown parameter .*'fusion'"),
         (["--method", "rollout", "--param", "fusion=best"], "fusion must be mean, max or min"),
         (["--device", "abacus"], "device 'abacus' cannot be used"),
-        (["--resolution", "half"], "--resolution must be grid, pixels or a number, got 'half'"),
+        (["--resolution", "pixels"], "--resolution pixels is of the file of maps: give --maps"),
+        (
+            ["--maps", "m.npz", "--resolution", "half"],
+            "--resolution must be grid, pixels or a number, got 'half'",
+        ),
         (["--maps", "m.pt"], r"m.pt: a file of maps must end in .safetensors, .npz"),
         (["--out", "p.pdf"], r"p.pdf: a picture must end in .png, .jpg, .jpeg"),
         (["--out", "none/p.png"], "folder none does not exist"),
@@ -343,7 +417,10 @@ def test_progress_counts_images(
         (["empty"], "empty: holds no images"),
         (["--model", "hf:BARE", "--method", "gradcam"], "method 'gradcam' needs classes"),
         (["--model", "hf:none"], "hf:none is no folder here"),
-        (["--model", "demo/cnn"], "method 'cls' needs attention and class token.*'gradcam'"),
+        (
+            ["--model", "demo/cnn", "--method", "cls"],
+            "method 'cls' needs attention and class token.*'gradcam'",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -412,3 +489,112 @@ def test_a_picture_is_whole_or_as_it_was(
     assert run("explain", image, "--out", out, code=2).stderr == "error: disk full\n"
     assert out.read_text() == "before"
     assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("option", ["--out", "--maps"])
+def test_a_folder_that_cannot_be_written_to_is_named_first(
+    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    def access(path: Any, mode: int) -> bool:
+        return not (Path(path) == tmp_path and mode & os.W_OK)
+
+    monkeypatch.setattr(os, "access", access)
+    path = tmp_path / {"--out": "p.png", "--maps": "m.npz"}[option]
+    result = run("explain", image, "--model", "hf:none", option, path, code=2)
+    assert result.stderr == (
+        f"error: {option} {path}: the folder {tmp_path} cannot be written to\n"
+    )
+
+
+def test_bad_images_are_left_out_and_listed(image: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    Image.open(image).save(folder / "b.png")
+    (folder / "a.png").write_text("no image")
+    (folder / "c.png").write_bytes(image.read_bytes()[:2000])  # its header is whole
+    words = ("explain", folder, tmp_path / "none.png", "--maps", tmp_path / "m.npz")
+    assert "a.png" in run(*words, code=2).stderr
+    said = run(*words, "--skip-bad").stdout
+    left = said.partition("Images left out (3):\n")[2].splitlines()[:3]
+    for line, name in zip(left, ("a.png", "c.png", "none.png"), strict=True):
+        assert f"{name}: " in line
+    report = json.loads(run(*words, "--skip-bad", "--json").stdout)
+    assert [entry["image"] for entry in report["images"]] == report["keys"] == ["b.png"]
+    assert len(report["skipped"]) == 3
+    (folder / "b.png").unlink()
+    assert "no image is left" in run(*words, "--skip-bad", code=2).stderr
+
+
+# --- methods that the model decides --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "usual"), [("demo/vit", "cls"), ("demo/cnn", "gradcam")])
+def test_methods_follow_the_model(facades: Path, tmp_path: Path, model: str, usual: str) -> None:
+    def methods(*words: object) -> list[str]:
+        options = ("--model", model, "--maps", tmp_path / "m.npz", "--json")
+        said = json.loads(run("explain", *words, *options).stdout)
+        return [entry["method"] for entry in said["methods"]]
+
+    assert methods(facades / "images") == [usual]
+
+
+def test_all_methods_are_those_that_fit(
+    facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model("demo/cnn")
+    fitting = [name for name, card in METHODS.items() if not card.lacks(model)]
+    asked: list[list[str]] = []
+
+    def calls(options: Any, cards: list[Any], model: Any) -> Any:
+        asked.append([card.name for card in cards])
+        raise InputError("enough")
+
+    monkeypatch.setattr(explaining, "_calls", calls)
+    for images in (facades / "images", facades / "images" / "facade-00000.png"):
+        run("explain", images, "--method", "all", "--model", "demo/cnn",
+            "--maps", tmp_path / "m.npz", code=2)  # fmt: skip
+    assert asked == [fitting, [name for name in fitting if name != "mean_map"]]
+    assert {"gradcam", "edge", "mean_map"} <= set(fitting)
+    assert "cls" not in fitting
+
+
+@pytest.mark.parametrize(
+    ("options", "scored"),
+    [
+        (("--method", "rollout", "--layer", "3"), None),
+        (("--method", "saliency"), True),
+        (("--method", "saliency,edge"), False),
+        (("--method", "rollout", "--layer", "3,4"), False),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_follows_is_true(
+    image: Path, tmp_path: Path, options: tuple[str, ...], scored: bool | None
+) -> None:
+    last = run("explain", image, *options, "-o", tmp_path / "p.png").stdout.splitlines()[-1]
+    assert ("to be scored" in last) == bool(scored)
+    assert ("--layer all" in last) == (scored is None)
+    assert "--maps maps.safetensors keeps the numbers" in last
+
+
+def test_a_class_that_is_a_number_is_called_class(
+    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = replace(load_model("demo/vit"), classes=("0", "1", "2", "3"))
+    monkeypatch.setattr("sightline.models.load_model", lambda *_, **__: model)
+    out = run("explain", image, "-o", tmp_path / "p.png").stdout
+    assert re.search(r"facade-00000.png class \d \(", out)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_an_image_is_never_written_over(tmp_path: Path, link: bool) -> None:
+    image = tmp_path / "a.png"
+    Image.fromarray(np.full((32, 32, 3), 90, np.uint8)).save(image)
+    before = image.read_bytes()
+    out = image
+    if link:
+        out = tmp_path / "b.png"
+        out.symlink_to(image)
+    result = run("explain", image, "--method", "edge", "--out", out, code=2)
+    assert "is one of the images, and would be written over" in result.stderr
+    assert image.read_bytes() == before

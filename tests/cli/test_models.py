@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sightline.cli import app
+from sightline.cli import app, printing
 from sightline.maps import METHODS
 from sightline.models import MODELS, load_model
 from sightline.models.families import FAMILIES
 
 
 def run(*arguments: object, code: int = 0, columns: int = 200) -> Any:
+    printing.console.cache_clear()  # it keeps the width that it began with
     runner = CliRunner(env={"COLUMNS": str(columns)})
     result = runner.invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output
@@ -30,6 +31,19 @@ def test_models_are_shown_with_kinds_and_how_to_load_others(columns: int) -> Non
         assert f" {name} " in out
     for way in ("hf:FOLDER", "hf:ID", "timm:NAME"):
         assert way in out
+
+
+def test_figures_of_models_are_shown_by_name_and_what_is_not_known_as_a_dash() -> None:
+    lines = {line.split()[0]: line for line in run("models").stdout.splitlines() if line.strip()}
+    assert (
+        lines["demo/vit"]
+        .rstrip()
+        .endswith(f" {MODELS['demo/vit'].figures['accuracy_held_out']:.1%}")
+    )
+    knn = f"{MODELS['demo/vit-dino'].figures['knn']:.1%}"
+    assert lines["demo/vit-dino"].split()[-1] == knn
+    assert lines["(k-NN)"].split() == ["(k-NN)"]  # below it
+    assert lines["pypi/efficientnet-lite0"].split()[-3:] == ["–", "–", "–"]
 
 
 def test_models_as_json_agree_with_what_is_loaded() -> None:
@@ -87,11 +101,11 @@ def test_methods_as_json_hold_the_whole_card() -> None:
 def test_methods_that_fit_a_model() -> None:
     model = load_model("demo/cnn")
     out = run("methods", "--model", "demo/cnn").stdout
-    table, _, rest = out.partition("Do not fit")
+    rest, _, table = out.partition("Methods that fit demo/cnn")
     for name, card in METHODS.items():
         assert (f"\n  {name} " in table) == (not card.lacks(model))
     assert "cls (no attention, no class token)" in rest
-    assert "4 layers, 0 heads, 4 classes" in table
+    assert "demo/cnn: 4 layers, 4 classes\n" in rest
     said = json.loads(run("methods", "--model", "demo/cnn", "--json").stdout)
     assert {entry["name"]: entry["lacks"] for entry in said} == {
         name: card.lacks(model) for name, card in METHODS.items()
@@ -116,7 +130,7 @@ def test_a_missing_package_is_one_line(package: str, arguments: list[str]) -> No
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
         "from typer.testing import CliRunner; from sightline.cli import app\n"
-        "from sightline.cli import explaining; explaining._pick = lambda paths: []\n"
+        "from sightline.cli import explaining; explaining._pick = lambda *_: ([], [])\n"
         f"result = CliRunner().invoke(app, {arguments!r}); print(result.exit_code, result.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

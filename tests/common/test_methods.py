@@ -323,3 +323,10 @@ def test_no_tensor_outlives_its_images(card: Method) -> None:
         counts.append(live_tensors())
     assert counts[0] == counts[1] > 0
     assert [len(maps) for maps in kept] == [20, 200]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_parameter_is_explained(name: str) -> None:
+    card = METHODS[name]
+    assert set(card.about) == set(card.params)
+    assert all(text and not text.endswith(".") for text in card.about.values())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from sightline.data import match_images, open_maps
+from sightline.geometry import fit_geometry
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -174,3 +176,53 @@ def test_matching_takes_off_one_ending_only() -> None:
 def test_ambiguous_names_raise(maps: list[str], images: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         match_images(maps, images)
+
+
+# --- what a file says about its maps -------------------------------------------------------------
+
+
+def about(*signs: Any, **more: Any) -> str:
+    way = fit_geometry("squash", 40, 30, size=32, patch=8).to_dict()
+    entry = {"image": "a", "method": "cls", "layer": 1, "head": None, "geometry": way}
+    maps = {
+        f"a{i or ''}": {**entry, "image": f"a{i or ''}", "sign": s} for i, s in enumerate(signs)
+    }
+    return json.dumps({"model": "m", "upsampling": "", "maps": maps, **more})
+
+
+@pytest.mark.parametrize(
+    ("text", "signs", "sign"),
+    [
+        (about("absolute"), ("absolute",), "absolute"),
+        (about("signed", "signed"), ("signed",), "signed"),
+        (about("signed", "positive"), ("signed", "positive"), None),
+        (None, (), None),
+    ],
+)
+def test_signs_come_from_the_metadata(
+    tmp_path: Path, text: str | None, signs: tuple[str, ...], sign: str | None
+) -> None:
+    other = {"format": "np"} if text is None else {"sightline": text}
+    save_file({"a": MAP, "a1": MAP}, tmp_path / "m.safetensors", other)
+    with open_maps(tmp_path / "m.safetensors") as maps:
+        assert (maps.signs, maps.sign, maps.unfit) == (signs, sign, "")
+    np.savez(tmp_path / "m.npz", a=MAP)
+    with open_maps(tmp_path / "m.npz") as maps:
+        assert (maps.signs, maps.sign, maps.unfit) == ((), None, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "metadata 'sightline' must be what"),
+        ("[]", "metadata 'sightline' must be what"),
+        ('{"maps": 3}', "metadata 'sightline' must be what"),
+        (about("absolute", maps={"a": {}}), "metadata 'sightline' must be what .*'sign'"),
+        (about("loud"), "sign must be among positive, absolute, signed, got 'loud'"),
+        (about(["positive"]), "metadata 'sightline' must be what"),
+    ],
+)
+def test_metadata_that_cannot_be_understood(tmp_path: Path, text: str, message: str) -> None:
+    save_file({"a": MAP}, tmp_path / "m.safetensors", {"sightline": text})
+    with pytest.raises(InputError, match=f"m.safetensors: .*{message}"):
+        open_maps(tmp_path / "m.safetensors")

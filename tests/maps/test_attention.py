@@ -242,7 +242,8 @@ class _Weights(TorchDispatchMode):  # type: ignore[misc]
             if isinstance(value, torch.Tensor) and value.shape[-1:] == (self.tokens,):
                 if id(value) not in self.living:
                     weakref.finalize(value, self.living.pop, id(value), None)
-                self.living[id(value)] = value.data_ptr(), value.numel()
+                store = value.untyped_storage()  # a view takes no memory of its own
+                self.living[id(value)] = store.data_ptr(), store.nbytes() // value.element_size()
         self.most = max(self.most, sum(dict(self.living.values()).values()))
         return result
 
@@ -265,10 +266,23 @@ def test_never_more_than_one_layer_of_weights_is_alive(
     with _Weights(tokens) as counted:
         explain(model, images[:1], method, params=params, batch=1)
     layer = 4 * tokens * tokens  # four heads
-    few = 30 * tokens  # the rows that are multiplied, and what they become
+    few = 100 * tokens  # the rows that are multiplied, what they become, the keys
     assert tokens < counted.most <= layer + few
     if method == "cls":
         assert counted.most < layer / 20
+
+
+@pytest.mark.parametrize("mask", ["bool", "added"])
+def test_a_mask_is_never_spread_over_heads_and_images(mask: str) -> None:
+    batch, count, tokens = 2, 8, 329
+    part = torch.randn(batch, count, tokens, 4, generator=torch.Generator().manual_seed(0))
+    given = torch.ones(batch, 1, tokens, tokens, dtype=torch.bool)
+    added = torch.zeros(given.shape) if mask == "added" else given
+    heads = Heads(part, part, part, 0.5, added, part.transpose(1, 2))
+    rows = torch.full((batch, 1, tokens), 1 / tokens)
+    with _Weights(tokens) as counted:
+        weighted_rows(heads, rows)
+    assert counted.most <= batch * count * tokens * tokens
 
 
 def test_the_count_of_weights_sees_what_the_slow_path_keeps(images: list[Any]) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import ndimage, stats
 
+from sightline import load_dataset
 from sightline.maps import explain
+from sightline.models import load_model
 from sightline.records import InputError, UnknownNameError
 from tests.maps.networks import linear, make_images, smooth, tiny
 
@@ -117,9 +119,12 @@ def test_edge_is_the_sobel_gradient_of_the_grey_input(fit: str) -> None:
         pixels = model.prepare(image).pixels[0].double().numpy()
         colours = pixels * std[:, None, None] + mean[:, None, None]
         grey = 0.299 * colours[0] + 0.587 * colours[1] + 0.114 * colours[2]
-        x, y = (ndimage.sobel(grey, axis, mode="nearest") / 8 for axis in (1, 0))
-        assert maps.of(i).shape == grey.shape
-        np.testing.assert_allclose(maps.of(i), np.hypot(x, y), atol=1e-6)
+        shown = model.prepare(np.full_like(image, 255)).pixels[0, 0].numpy() != 0  # not padding
+        rows, columns = (slice(np.min(at), np.max(at) + 1) for at in np.nonzero(shown))
+        x, y = (ndimage.sobel(grey[rows, columns], axis, mode="nearest") / 8 for axis in (1, 0))
+        wanted = np.zeros_like(grey)
+        wanted[rows, columns] = np.hypot(x, y)
+        np.testing.assert_allclose(maps.of(i), wanted, atol=1e-6)
 
 
 def test_edge_finds_the_edge() -> None:
@@ -219,3 +224,24 @@ def test_half_precision_pixels_do() -> None:
     model.network.half()
     full = explain(linear(), IMAGES, "edge").stack()
     np.testing.assert_allclose(explain(model, IMAGES, "edge").stack(), full, atol=2e-3)
+
+
+def test_edges_are_those_of_the_image_not_of_its_padding() -> None:
+    model = load_model("demo/cnn", fit="letterbox")
+    plain = np.full((100, 200, 3), 255, np.uint8)
+    assert explain(model, plain, "edge").of().max() < 1e-6
+    plain[:, 100:] = 0
+    found = explain(model, plain, "edge").of()
+    rows, columns = np.nonzero(found > 0.1)
+    assert set(columns) <= {111, 112}
+    assert (rows.min(), rows.max()) == (56, 167)
+
+
+def test_the_mean_over_others_has_a_target_only_where_all_share_it() -> None:
+    churches = load_dataset("facades", count=3, seed=3)
+    params = {"of": "gradcam"}
+    mixed = explain("demo/cnn", churches, "mean_map", params=params, layers=-1)
+    assert mixed.targets == ()
+    same = explain("demo/cnn", churches, "mean_map", params=params, layers=-1, target="Gothic")
+    assert set(same.targets) == {"Gothic"}
+    assert (mixed.sign, explain("demo/cnn", churches, "gradcam").sign) == ("positive", "positive")

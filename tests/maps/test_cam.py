@@ -94,10 +94,15 @@ def test_each_layer_has_its_own_grid_and_geometry(kind: str, model: Model) -> No
         assert maps.geometries[0][place].size == SIZES[kind]
 
 
-def test_repeated_layers_are_given_twice(model: Model) -> None:
-    maps = explain(model, IMAGES, "gradcam", layers=[1, 1])
-    assert np.array_equal(maps.values[0][0], maps.values[0][1])
-    assert np.array_equal(maps.values[0][0], explain(model, IMAGES, "gradcam").values[0][1])
+def test_layers_are_given_in_the_order_asked_for(model: Model) -> None:
+    maps, whole = (
+        explain(model, IMAGES, "gradcam", layers=[1, 0]),
+        explain(model, IMAGES, "gradcam"),
+    )
+    for place, layer in enumerate((1, 0)):
+        assert np.array_equal(maps.values[0][place], whole.values[0][layer])
+    with pytest.raises(InputError, match="layers must differ, got 1, 1"):
+        explain(model, IMAGES, "gradcam", layers=[1, 1])
 
 
 def test_all_lies_on_the_one_patch_that_is_read() -> None:

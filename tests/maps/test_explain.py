@@ -10,6 +10,7 @@ from PIL import Image
 
 from sightline import load_dataset
 from sightline.maps import explain
+from sightline.models import load_model
 from sightline.records import Annotation, InputError, Sample, UnknownNameError
 from tests.maps.networks import CLASSES, linear, make_images, smooth, tiny
 
@@ -249,3 +250,26 @@ class TestRecord:
 
 def vars_of(maps: Any) -> tuple[Any, Any]:
     return maps.values, maps.geometries
+
+
+def test_a_network_of_transformers_is_loaded_on_the_way() -> None:
+    network = load_model("demo/vit").network
+    image = np.zeros((64, 64, 3), np.uint8)
+    assert explain(network, image, "cls", layers=-1).of().shape == (14, 14)
+
+
+@pytest.mark.parametrize("method", [["cls"], None, 5])
+def test_methods_are_names(method: Any) -> None:
+    with pytest.raises(UnknownNameError, match="unknown method"):
+        explain("demo/vit", np.zeros((8, 8, 3), np.uint8), method)
+
+
+def test_a_method_without_parameters_says_so() -> None:
+    with pytest.raises(InputError, match="method 'cls' takes no parameters, got x"):
+        explain("demo/vit", np.zeros((8, 8, 3), np.uint8), "cls", params={"x": 1})
+
+
+def test_an_image_that_is_not_there() -> None:
+    found = explain("demo/vit", np.zeros((8, 8, 3), np.uint8), "cls", layers=-1)
+    with pytest.raises(InputError, match="image must be below 1, got 5"):
+        found.of(image=5)

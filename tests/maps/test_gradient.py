@@ -266,7 +266,7 @@ def test_gradients_run_where_the_caller_turned_them_off(outer: Any, method: str)
         ("integrated_gradients", {"steps": True}, "got True"),
         ("integrated_gradients", {"baseline": "blue"}, "mean, black, white, got 'blue'"),
         ("smoothgrad", {"samples": -1}, "samples must be a whole number, 1 or more, got -1"),
-        ("smoothgrad", {"noise": -0.1}, "noise must be a number, 0 or more, got -0.1"),
+        ("smoothgrad", {"noise": -0.1}, "noise must be a number, from 0 to 100, got -0.1"),
         ("smoothgrad", {"noise": "much"}, "got 'much'"),
         ("smoothgrad", {"noise": float("nan")}, "got nan"),
         ("smoothgrad", {"noise": float("inf")}, "got inf"),

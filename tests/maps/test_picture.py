@@ -119,7 +119,9 @@ def test_a_few_pixels_do_not_dim_a_map_of_many() -> None:
     many = Scale.of(values, "positive")
     assert many.low == 0
     assert many.high == pytest.approx(np.sort(values)[int(0.99 * len(values))], abs=1e-3)
-    assert Scale.of(values[-4000:], "positive").high == 50  # cells of a model: all count
+    assert Scale.of(values[-399:], "positive").high == 50  # few cells: all count
+    hot = np.r_[np.linspace(0, 1, 399), 50]
+    assert Scale.of(hot, "positive").high <= 1
     lone = np.zeros(10_000)
     lone[7] = -3
     assert Scale.of(lone, "signed").high == 3
@@ -175,7 +177,7 @@ def test_a_cell_colours_its_pixels(width: int, height: int, fit: str) -> None:
     values = np.zeros((rows, columns), np.float32)
     values[cell[1], cell[0]] = 1
     image = np.full((height, width, 3), 128, np.uint8)
-    (shown,) = pictures(arrange_maps(made([geometry], values), image, tile=max(width, height)))
+    _, shown = pictures(arrange_maps(made([geometry], values), image, tile=max(width, height)))
     assert shown.size == (width, height)
     lit = np.asarray(shown).astype(int)
     bright = lit[..., 0] - lit[..., 2] > 60
@@ -206,7 +208,7 @@ def test_cells_smaller_than_pixels_are_averaged() -> None:
     values = np.zeros((128, 128), np.float32)
     values[:64, ::2] = 1  # every second column: half of each pixel
     values[64:, :64] = 1
-    (shown,) = pictures(arrange_maps(made([geometry], values), np.zeros((64, 64, 3), np.uint8),
+    _, shown = pictures(arrange_maps(made([geometry], values), np.zeros((64, 64, 3), np.uint8),
                                      tile=32))  # fmt: skip
     colours = np.asarray(shown).astype(float)
     expected = {(4, 16): 0.5, (28, 8): 1.0, (28, 28): 0.0}
@@ -313,16 +315,33 @@ def test_every_map_has_its_label_and_numbers(name: str) -> None:
         assert "".join((one.targets or ("",))[0].split()) in joined
 
 
-def test_the_image_comes_first_and_alone_where_there_is_one_map() -> None:
+def test_the_image_comes_first_and_is_large_where_there_is_one_map() -> None:
     image = noise(30, 40)
     first, *rest = pictures(arrange_maps(made([squash()], layers=(2, 3)), image, tile=40))
     np.testing.assert_array_equal(np.asarray(first), image)
     assert len(rest) == 2
     assert all((np.asarray(picture) != image).any() for picture in rest)
-    (single,) = pictures(arrange_maps(made([squash()]), image))
-    assert max(single.size) == 448
-    (large,) = pictures(arrange_maps(made([squash(3000, 1500)]), noise(1500, 3000)))
+    first, single = pictures(arrange_maps(made([squash()]), image))
+    assert first.size == single.size == (448, 336)
+    photograph = Image.fromarray(image).resize((448, 336), Image.Resampling.LANCZOS)
+    np.testing.assert_array_equal(np.asarray(first), np.asarray(photograph))
+    _, large = pictures(arrange_maps(made([squash(3000, 1500)]), noise(1500, 3000)))
     assert large.size == (1024, 512)
+
+
+@pytest.mark.parametrize(("shape", "tile"), [((30, 400), 400), ((400, 300), 200)])
+def test_the_bar_is_as_wide_as_the_map_or_its_numbers(shape: tuple[int, int], tile: int) -> None:
+    maps = made([squash(*shape)])
+    page = arrange_maps(maps, noise(*shape[::-1]), tile=tile)
+    pair = [f"{value:.2g}" for value in (maps.of().min(), maps.of().max())]
+    needed = sum(-int(-font().getlength(text) // 1) for text in pair) + 12
+    (bar,) = (
+        item.content.width
+        for item in page.items
+        if isinstance(item.content, Image.Image) and item.content.height == 8
+    )
+    assert bar == max(pictures(page)[1].width, needed)
+    assert (bar == needed) == (shape[0] == 30)
 
 
 def test_maps_in_a_row_begin_at_one_height() -> None:
@@ -343,8 +362,8 @@ def test_maps_in_a_row_begin_at_one_height() -> None:
 
 
 def test_title_and_what_the_colours_mean() -> None:
-    def text(maps: Any, *images: Any) -> str:
-        page = arrange_maps(maps, list(images))
+    def text(maps: Any, *images: Any, fit: str = "") -> str:
+        page = arrange_maps(maps, list(images), tile=512, fit=fit)
         return " ".join(item.content for item in page.items if isinstance(item.content, str))
 
     image = noise(30, 40)
@@ -356,13 +375,37 @@ def test_title_and_what_the_colours_mean() -> None:
         assert words not in plain
     signed = made([squash()], sign="signed", method="saliency", layers=(None,), target="Gothic")
     both = text([made([squash()]), signed], image)
-    for words in ("Red", "Dark to bright", "saliency for Gothic", "some/model · input"):
+    for words in (
+        "cls: dark to bright, little to much.",
+        "saliency: red above zero, pale at zero, blue below.",
+        "saliency for Gothic",
+        "some/model · input",
+    ):
         assert words in both
+    for words in ("Red", "Dark", "zero counts"):
+        assert words not in both
+    below = [made([squash()], np.full((4, 4), -1.0), method="gradcam"), made([squash()]), signed]
+    assert "gradcam, cls: dark to bright, little to much; below zero counts" in text(below, image)
+    assert "Red: above zero; pale: zero; blue: below." in text(signed, image)
     assert "Values below zero" in text(made([squash()], np.full((4, 4), -1.0)), image)
     crop = fit_geometry("crop", 40, 30, size=32, patch=8)
     assert "not seen by the model" in text(made([crop]), image)
-    pixels = fit_geometry("squash", 40, 30, size=80, patch=1)
-    assert "99th percentile" in text(made([pixels]), image)
+    pixels = fit_geometry("squash", 40, 30, size=20, patch=1)
+    assert "400 cells or more end at their 99th percentile" in text(made([pixels]), image)
+    fewer = fit_geometry("squash", 40, 30, size=(20, 19), patch=1)
+    assert "percentile" not in text(made([fewer]), image)
+    assert "some/model · cls · native size" in text(made([squash()]), image, fit="native size")
+    number = made([squash()], method="gradcam", target="967")
+    assert "gradcam for class 967" in text(number, image)
+
+
+def test_grids_are_listed_in_the_order_of_layers() -> None:
+    ways = [squash(grid=grid) for grid in (8, 4, 2)]
+    values = tuple(np.zeros((1, *way.grid), np.float32) for way in ways)
+    maps = Maps((values,), (tuple(ways),), (0, 1, 2), (None,), "some/model", "gradcam")
+    page = arrange_maps(maps, noise(30, 40))
+    texts = " ".join(item.content for item in page.items if isinstance(item.content, str))
+    assert "Maps of 8 x 8, 4 x 4, 2 x 2 cells" in texts
 
 
 def test_pictures_are_the_same_each_time() -> None:

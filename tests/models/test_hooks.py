@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from sightline.maps import explain
-from sightline.models import load_model
+from sightline.models import Description, Preprocess, hooks, load_model
 from sightline.models.attention import _WATCHED, seen_attention
 from sightline.models.hooks import calls, first_tensor, outputs, undisturbed
 from tests.models.families import tiny
@@ -219,3 +220,64 @@ def test_explain_without_gradients_makes_no_graph() -> None:
     assert not features.requires_grad
     assert not features.is_inference()  # else it could not be trained upon
     assert state(network) == before
+
+
+def test_threads_take_turns_with_a_network() -> None:
+    model = load_model(tiny("ViTForImageClassification"))
+    model.network.train()
+    image = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    alone = explain(model, image, "gradcam").stack()
+    found: list[Any] = []
+
+    def work() -> None:
+        found.extend(explain(model, image, "gradcam").stack() for _ in range(5))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 15
+    assert all(np.array_equal(one, alone) for one in found)
+    assert all(p.requires_grad for p in model.network.parameters())
+    assert model.network.training
+
+
+def test_convolutions_are_exact_while_any_thread_needs_it() -> None:
+    flags = torch.backends.cudnn
+    before = (flags.deterministic, flags.allow_tf32)
+    first, second = hooks._exact(True), hooks._exact(True)
+    first.__enter__()
+    second.__enter__()
+    assert (flags.deterministic, flags.allow_tf32) == (True, False)
+    first.__exit__(None, None, None)  # the first to come is the first to go
+    assert (flags.deterministic, flags.allow_tf32) == (True, False)
+    second.__exit__(None, None, None)
+    assert (flags.deterministic, flags.allow_tf32) == before
+    with hooks._exact(False):
+        assert (flags.deterministic, flags.allow_tf32) == before
+
+
+class Caching(nn.Module):  # type: ignore[misc]
+    """Keeps a tensor from its first pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.head, self.scale = nn.Conv2d(3, 4, 8, 8), nn.Linear(4, 2), None
+
+    def forward(self, pixels: Any) -> Any:
+        if self.scale is None:
+            self.scale = torch.ones(4, 1, 1) * 0.5
+        return self.head((self.conv(pixels) * self.scale).mean((2, 3)))
+
+
+def test_what_a_network_keeps_from_a_pass_serves_later_ones() -> None:
+    network = Caching()
+    model = load_model(network, Description(["conv"], Preprocess(size=(32, 32)), 8, 2))
+    image = np.zeros((32, 32, 3), np.uint8)
+    model.logits(image)
+    explain(model, [image, image], "edge")
+    network.scale = None
+    explain(model, image, "saliency")  # counts memory first, without gradients
+    network(torch.ones(1, 3, 32, 32)).sum().backward()
+    assert network.conv.weight.grad is not None

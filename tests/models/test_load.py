@@ -384,3 +384,40 @@ def test_fit_size_and_device() -> None:
         load_model(*cnn(), fit="")
     with pytest.raises(InputError, match="size must be"):
         load_model(*cnn(), size=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": None}, "classes of the description must be a sequence of names, got None"),
+        ({"classes": -1}, "classes of the description must be a sequence of names, got -1"),
+        ({"classes": 2.0}, "classes of the description"),
+        ({"layers": None}, "layers of the description"),
+        ({"prefix": None}, "prefix of the description"),
+        ({"heads": "a"}, "heads of the description must be a number, got 'a'"),
+        ({"patch": None}, "patch of the description must be a side or a pair: None"),
+        ({"preprocess": None}, "preprocess must be a Preprocess, got None"),
+    ],
+)
+def test_descriptions_of_the_wrong_kind(change: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {"layers": ["0"], "preprocess": Preprocess(size=(32, 32)), "patch": 8}
+    with pytest.raises(InputError, match=message):
+        load_model(nn.Sequential(nn.Conv2d(3, 4, 8, 8)), Description(**{**good, **change}))
+
+
+def test_descriptions_are_for_networks() -> None:
+    described = Description(["0"], Preprocess(size=(32, 32)), 8)
+    with pytest.raises(InputError, match="a description is for a network, not for the name"):
+        load_model("demo/vit", described)
+    wrong: Any = {"layers": ["0"]}
+    with pytest.raises(InputError, match="description must be a Description, got dict"):
+        load_model(nn.Sequential(nn.Conv2d(3, 4, 8, 8)), wrong)
+    odd: Any = ([8, 8], [0, 1])
+    pair = Description(["0"], Preprocess(size=(32, 32)), odd[0], classes=odd[1])
+    model = load_model(nn.Sequential(nn.Conv2d(3, 4, 8, 8)), pair)
+    assert (model.patch, model.classes) == ((8, 8), ("0", "1"))
+
+
+def test_a_device_without_numbers_is_refused() -> None:
+    with pytest.raises(InputError, match="device 'meta' cannot be used"):
+        load_model("demo/cnn", device="meta")

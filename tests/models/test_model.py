@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,7 @@ def test_fits_and_sizes() -> None:
     native = model.fitted(fit="native", size=48)
     assert native.prepare(IMAGES[0]).geometries[0].size == (48, 32)
     assert native.fitted(fit="squash").preprocess.size == (48, 48)
-    with pytest.raises(InputError, match="needs a size"):
-        model.fitted(fit="native").fitted(fit="crop")
+    assert model.fitted(fit="native").fitted(fit="crop").preprocess.size == (64, 64)
     with pytest.raises(InputError, match="no multiple of the patch"):
         model.fitted(size=72)
     with pytest.raises(InputError, match="no multiple of the patch"):
@@ -115,7 +115,7 @@ def test_sizes_that_make_no_sense(model: Model, size: Any) -> None:
 def test_layers_and_heads(model: Model) -> None:
     assert model.layer_indices("all") == (0, 1, 2)
     assert model.layer_indices(-1) == (2,)
-    assert model.layer_indices([2, 0, -3]) == (2, 0, 0)
+    assert model.layer_indices([2, 0, -2]) == (2, 0, 1)
     assert model.layer_indices(np.arange(2)) == (0, 1)
     assert model.head_indices("all") == (0, 1, 2, 3)
     for layers in (3, -4, [0, 3], 1.5, "last", []):
@@ -194,3 +194,34 @@ def test_a_copy_of_a_model_is_a_model_of_its_own(name: str) -> None:
     assert not torch.equal(copy.logits(image), before)
     assert set(copy.layers) <= set(copy.network.modules())
     assert copy.features(image)[0].shape == model.features(image)[0].shape
+
+
+def test_fits_come_from_what_was_loaded(model: Model) -> None:
+    crop = replace(model.preprocess, resize_to=80, size=(64, 64))
+    base = replace(model, preprocess=crop, own=None)
+    direct = base.fitted(fit="crop", size=128).preprocess
+    detour = base.fitted(fit="native").fitted(fit="crop", size=128).preprocess
+    assert direct == detour
+    assert direct.resize_to == 160
+    again = base.fitted(size=128).fitted(size=64)
+    assert again.preprocess == base.preprocess
+    assert base.fitted(fit="native").fitted(fit="squash").preprocess.size == (64, 64)
+    assert base.fitted(fit="native", size=96).fitted(fit="native").preprocess.size == (96, 96)
+
+
+def test_classes_of_one_name_need_a_number(model: Model) -> None:
+    twins = replace(model, classes=("a", "crane", "b", "crane", "c"))
+    with pytest.raises(InputError, match=r"several classes 'crane': give one of \[1, 3\]"):
+        twins.class_index("crane")
+    assert twins.class_index("3") == 3
+
+
+def test_a_layer_may_be_asked_for_once(model: Model) -> None:
+    with pytest.raises(InputError, match="layers must differ, got 1, 1"):
+        model.layer_indices([1, -2])
+
+
+@pytest.mark.parametrize("batch", ["a", 2.5, None, 0])
+def test_batches_must_be_whole_numbers(model: Model, batch: Any) -> None:
+    with pytest.raises(InputError, match="batch must be 1 or more"):
+        model.logits(IMAGES, batch=batch)

@@ -171,7 +171,9 @@ def test_large_inputs_are_refused() -> None:
     native = Preprocess(size=None, fit="native")
     side = int(MAX_INPUT**0.5)
     assert native.geometry(side, side, (16, 16)).size == (side, side)
-    with pytest.raises(InputError, match=r"at most 16,777,216 pixels, got 4112 x 4096.*give size"):
+    with pytest.raises(
+        InputError, match=r"at most 16,777,216 pixels, got 4112 x 4096.*smaller size"
+    ):
         native.geometry(side + 16, side, (16, 16))
     limited = replace(native, size=(64, 64))
     assert limited.geometry(side + 16, side, (16, 16)).size == (64, 64)
@@ -210,3 +212,14 @@ def test_an_image_of_the_right_size_is_not_resampled() -> None:
         )
         np.testing.assert_allclose(pixels, image.transpose(2, 0, 1) / 127.5 - 1, atol=1e-6)
         assert geometry.visible_box == (0, 0, 1, 1)
+
+
+def test_sizes_have_a_limit_of_their_own() -> None:
+    with pytest.raises(InputError, match="size must have at most 16,777,216 pixels, got 100000 x"):
+        Preprocess(size=(100_000, 100_000))
+
+
+@pytest.mark.parametrize("mean", [0.5, None, "abc", (0, 0)])
+def test_means_are_three_numbers(mean: Any) -> None:
+    with pytest.raises(InputError, match="mean must be 3 numbers"):
+        Preprocess(mean=mean)

@@ -22,6 +22,7 @@ from sightline.cli.model_tables import (
     models_table,
 )
 from sightline.cli.printing import printable, progress, show, show_json, show_log
+from sightline.cli.scoring import Sign, check_named_by_image, choose_sign
 from sightline.cli.tables import (
     demo_table,
     describe,
@@ -35,7 +36,6 @@ from sightline.records import InputError, SightlineError
 
 __all__ = ["app", "main"]
 
-Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 Ties: TypeAlias = Literal["share", "include"]
 Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
 Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
@@ -121,12 +121,13 @@ def score(
         Path, typer.Option("--out", "-o", help="Table to write: .csv, .parquet or .json.")
     ],
     sign: Annotated[
-        Sign,
+        Sign | None,
         typer.Option(
             help="What negative values mean: nothing (positive), as much as positive ones "
-            "(absolute), or less than zero (signed: ranking metrics alone)."
+            "(absolute), or less than zero (signed: ranking metrics alone). Unless given, what a "
+            "file that `sightline explain` wrote says, and positive for others."
         ),
-    ] = "positive",
+    ] = None,
     selection: Annotated[
         str,
         typer.Option(
@@ -169,21 +170,25 @@ def score(
 
     check_table_path(out)
     with open_maps(maps) as files, progress("Scoring") as move:
+        read = choose_sign(sign, files.signs)
+        known = read_annotations(annotations)
+        check_named_by_image(files, known, maps)
         scores = score_by_image(
             files,
-            read_annotations(annotations),
+            known,
             selection=_split(selection),
             percentiles=_numbers(percentiles),
-            sign=sign,
+            sign=read.sign,
             ties=ties,
             threads=threads,
             progress=move,
         )
     write_table(scores.frame, out)
     if as_json:
-        show_json(score_report(scores, out))
+        show_json(score_report(scores, out, read))
     else:
-        show(summary_table(scores), *notes(scores), f"Scores by image and region: {out}")
+        show(summary_table(scores), *read.notes, *notes(scores))
+        show(f"Scores by image and region: {out}")
 
 
 @app.command()
@@ -310,8 +315,12 @@ def explain(
         ),
     ] = "demo/vit",
     method: Annotated[
-        str, typer.Option(help="Methods that `sightline methods` lists, separated by commas.")
-    ] = "cls",
+        str | None,
+        typer.Option(
+            help="Methods that `sightline methods` lists, separated by commas; all: those that fit "
+            "the model; unless given, its usual one (cls of most ViTs, gradcam of CNNs)."
+        ),
+    ] = None,
     layer: Annotated[
         str | None,
         typer.Option(
@@ -357,12 +366,16 @@ def explain(
         ),
     ] = None,
     resolution: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Of the maps in the file: grid (as they are), pixels (of the image), or the "
-            "number of pixels of its longer side."
+            help="Of the maps in the file: grid (as they are, unless given), pixels (of the "
+            "image), or the number of pixels of its longer side."
         ),
-    ] = "grid",
+    ] = None,
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Leave out images that cannot be read, and list them."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was done as JSON, and nothing else.")
     ] = False,
@@ -374,10 +387,11 @@ def explain(
     One map per image that covers the whole of it can be scored: `sightline score`.
     """
     options = Options(
-        images, model, _split(method), layer, head, target, fit, size,
+        images, model, None if method is None else _split(method), layer, head, target, fit, size,
         [_option(text, "--param") for text in param or []], batch, device, out, maps, resolution,
+        skip_bad,
     )  # fmt: skip
-    with progress("Explaining") as move:
+    with progress("Loading") as move:
         found = explain_images(options, move)
     if as_json:
         show_json(describe_explained(found, options))

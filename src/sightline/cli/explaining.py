@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import Annotation, InputError, Sample, to_image_id
+from sightline.records import Annotation, InputError, Sample, SightlineError, to_image_id
 from sightline.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from sightline.cli.printing import Move
     from sightline.maps import Maps, Method
     from sightline.maps.files import WrittenMaps
     from sightline.models import Model
@@ -23,7 +27,7 @@ __all__ = ["Explained", "Options", "explain_images"]
 # Images that together have no more pixels are kept in memory, to be read once for all methods.
 _KEPT_PIXELS = 50_000_000
 # More would make a picture that nobody can open.
-_MOST_IMAGES, _MOST_TILES = 40, 1000
+_MOST_IMAGES, _MOST_TILES = 24, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Options:
 
     images: Sequence[Path]
     model: str
-    methods: Sequence[str]
+    methods: Sequence[str] | None = None
     layers: str | None = None
     heads: str | None = None
     target: str = "predicted"
@@ -43,7 +47,8 @@ class Options:
     device: str | None = None
     out: Path | None = None
     maps: Path | None = None
-    resolution: str = "grid"
+    resolution: str | None = None
+    skip_bad: bool = False
 
 
 class Picked(NamedTuple):
@@ -72,8 +77,12 @@ class Explained:
         How many images the picture shows.
     written : WrittenMaps or None
         What the file of maps holds.
-    seconds : float
-        For all of it.
+    scorable : bool
+        Whether the maps, written to a file, could be scored.
+    seconds : dict of str to float
+        Taken by each step: loading, the methods, predicting, drawing, writing.
+    skipped : list of str
+        Images that cannot be read, and why.
     """
 
     model: Model
@@ -82,38 +91,77 @@ class Explained:
     predicted: list[tuple[str, float]]
     drawn: int
     written: WrittenMaps | None
-    seconds: float
+    scorable: bool
+    seconds: dict[str, float]
+    skipped: list[str] = field(default_factory=list)
 
 
-def explain_images(options: Options, move: Callable[[int, int], object]) -> Explained:
+def explain_images(options: Options, move: Move) -> Explained:
     """Make maps of images, draw them and write them, as the options say."""
     from sightline.models import load_model  # before maps: it names what is not installed
 
-    begun = perf_counter()
-    cards = _cards(options)
-    images = _pick(options.images)
-    resolution = _resolution(options.resolution)
-    model = load_model(
-        options.model, fit=options.fit, size=_size(options.size), device=options.device
-    )
-    for card in cards:
-        card.check_fits(model)
+    watch = _Watch()
+    _check(options)
+    resolution, size = _resolution(options.resolution), _size(options.size)
+    images, skipped = _pick(options.images, options.skip_bad)
+    _check_kept(options, images)
+    model = load_model(options.model, fit=options.fit, device=options.device)
+    with _naming(f"--size {options.size}"):
+        model = model.fitted(size=size)
+    cards = _cards(options.methods, model, len(images))
     calls = _calls(options, cards, model)
+    _check_tiles(options, calls)
     samples = _counted(images, len(calls) + bool(model.classes), move)
-    maps = _explain(model, samples, calls)
+    watch.done("loading")
+    maps = _explain(model, samples, calls, watch)
     predicted = _predict(model, samples, options.batch)
-    drawn = _draw(options.out, images, samples, maps, predicted)
+    watch.done("predicting")
+    move(1, 1, "Drawing" if options.out else "Writing")
+    drawn = _draw(options.out, images, samples, maps, predicted, _fit(model))
+    watch.done("drawing")
     written = None
     if options.maps is not None:
         from sightline.maps.files import write_maps
 
         names = [image.name for image in images]
         written = write_maps(maps, names, options.maps, resolution=resolution)
-    return Explained(model, images, maps, predicted, drawn, written, perf_counter() - begun)
+    watch.done("writing")
+    scorable = _can_be_scored(maps, resolution)
+    kept = watch.kept({"predicting": model.classes, "drawing": drawn, "writing": written})
+    return Explained(model, images, maps, predicted, drawn, written, scorable, kept, skipped)
 
 
-def _cards(options: Options) -> list[Method]:
-    """Return the methods asked for, once each; wrong paths of what is written raise before."""
+class _Watch:
+    """Tells how long each step took."""
+
+    def __init__(self) -> None:
+        self._last = perf_counter()
+        self.seconds: dict[str, float] = {}
+
+    def done(self, step: str) -> None:
+        """Note the time since the step before."""
+        now = perf_counter()
+        self.seconds[step] = now - self._last
+        self._last = now
+
+    def kept(self, wanted: dict[str, object]) -> dict[str, float]:
+        """Return the seconds of all steps but those that had nothing to do."""
+        return {step: time for step, time in self.seconds.items() if wanted.get(step, True)}
+
+
+@contextmanager
+def _naming(option: str) -> Iterator[None]:
+    """Name the option in what is wrong with its value."""
+    try:
+        yield
+    except SightlineError as error:
+        if str(error).startswith("--"):
+            raise
+        raise type(error)(f"{option}: {error}") from error
+
+
+def _check(options: Options) -> None:
+    """Raise where options do not go together, or nothing can be written where they say."""
     from sightline.data.drawing import check_picture_path
     from sightline.maps import METHODS
     from sightline.maps.files import check_maps_path
@@ -121,32 +169,91 @@ def _cards(options: Options) -> list[Method]:
     if options.out is None and options.maps is None:
         raise InputError("nothing to write: give --out for a picture, --maps for the maps, or both")
     if options.out is not None:
-        check_picture_path(options.out)
+        _check_folder(check_picture_path(options.out), "--out")
     if options.maps is not None:
-        check_maps_path(options.maps)
-    if not options.methods:
+        _check_folder(check_maps_path(options.maps), "--maps")
+    elif options.resolution is not None:
+        raise InputError(f"--resolution {options.resolution} is of the file of maps: give --maps")
+    if options.target == "label":
+        raise InputError("--target label: images have no label here; give a class, or predicted")
+    if options.methods is not None and not options.methods:
         raise InputError("--method must name a method, got none")
-    return [METHODS[name] for name in dict.fromkeys(options.methods)]
+    for name in _named(options.methods):
+        METHODS[name]  # raises for an unknown name
 
 
-def _pick(paths: Sequence[Path]) -> list[Picked]:
-    """Return the images, those of folders in the order of their names; headers are read."""
-    from sightline.data.images import image_size, is_image
+def _check_kept(options: Options, images: list[Picked]) -> None:
+    """Raise where an image would be written over."""
+    for option, path in (("--out", options.out), ("--maps", options.maps)):
+        if path is not None and path.exists() and any(path.samefile(i.path) for i in images):
+            raise InputError(f"{option} {path}: is one of the images, and would be written over")
 
-    picked = []
+
+def _check_folder(path: Path, option: str) -> None:
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{option} {path}: the folder {path.parent} cannot be written to")
+
+
+def _named(methods: Sequence[str] | None) -> list[str]:
+    """Return the methods that are named, once each; none where the model decides."""
+    names = list(dict.fromkeys(methods or ()))
+    return [] if names == ["all"] else names
+
+
+def _cards(methods: Sequence[str] | None, model: Model, images: int) -> list[Method]:
+    """Return the methods asked for, which fit the model."""
+    from sightline.maps import METHODS
+    from sightline.maps.make import usual_method
+
+    if methods is None:
+        return [METHODS[usual_method(model)]]
+    if named := _named(methods):
+        cards = [METHODS[name] for name in named]
+        for card in cards:
+            card.check_fits(model)
+        return cards
+    fitting = [card for card in METHODS.values() if not card.lacks(model)]
+    return [card for card in fitting if card.of_maps is None or images > 1]
+
+
+def _pick(paths: Sequence[Path], skip_bad: bool) -> tuple[list[Picked], list[str]]:
+    """Return the images, those of folders in the order of their names, and what is left out.
+
+    Headers are read; where bad images are to be skipped, each image whole.
+    """
+    from sightline.data.images import image_size, read_image
+
+    picked, skipped = list[Picked](), list[str]()
     for path in paths:
-        files = [path]
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if is_image(file) and file.is_file())
-            if not files:
-                raise InputError(f"{path}: holds no images")
-        for file in files:
+        for file in _files(path):
             name = file.name if file is path else file.relative_to(path).as_posix()
-            picked.append(Picked(name, file, image_size(file)))
-    return picked
+            try:
+                size = image_size(file)
+                if skip_bad:
+                    read_image(file)
+            except InputError as error:
+                if not skip_bad:
+                    raise
+                skipped.append(str(error))
+            else:
+                picked.append(Picked(name, file, size))
+    if not picked:
+        raise InputError(f"no image is left; the first that cannot be read: {skipped[0]}")
+    return picked, skipped
 
 
-def _counted(images: list[Picked], passes: int, move: Callable[[int, int], object]) -> list[Sample]:
+def _files(path: Path) -> list[Path]:
+    from sightline.data.images import is_image
+
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.rglob("*") if is_image(file) and file.is_file())
+    if not files:
+        raise InputError(f"{path}: holds no images")
+    return files
+
+
+def _counted(images: list[Picked], passes: int, move: Move) -> list[Sample]:
     """Return samples that tell when they are read."""
     from sightline.data.images import read_image
 
@@ -156,7 +263,7 @@ def _counted(images: list[Picked], passes: int, move: Callable[[int, int], objec
     def load(path: Path) -> Any:
         nonlocal done
         done += 1
-        move(min(done, total), total)
+        move(min(done, total), total, "Explaining")
         return read(path)
 
     def sample(number: int, image: Picked) -> Sample:
@@ -174,12 +281,10 @@ def _counted(images: list[Picked], passes: int, move: Callable[[int, int], objec
 def _calls(options: Options, cards: list[Method], model: Model) -> list[dict[str, Any]]:
     """Return the arguments of `explain` for each method.
 
-    An option goes to those methods that have it; where none has, the first says so.
+    An option goes to those methods that have it; where none has, that is an error.
     """
     base = {card.name: _base(card, options, model) for card in cards}
-    layered = any(base[card.name].layered for card in cards)
-    headed = any(base[card.name].headed for card in cards)
-    classes = any("classes" in base[card.name].needs for card in cards)
+    _check_used(options, list(base.values()))
     _check_params(options, cards)
     calls = []
     for card in cards:
@@ -187,12 +292,11 @@ def _calls(options: Options, cards: list[Method], model: Model) -> list[dict[str
         call: dict[str, Any] = {"method": card.name, "batch": options.batch, "layers": "all"}
         if own.layered:
             call["layers"] = _layers(options.layers, model)
-        elif options.layers is not None and not layered:
-            call["layers"] = options.layers
-        if options.heads is not None and (own.headed or not headed):
-            call["heads"] = _heads(options.heads, model) if own.headed else options.heads
-        if options.target != "predicted" and ("classes" in own.needs or not classes):
-            call["target"] = options.target
+        if options.heads is not None and own.headed:
+            call["heads"] = _heads(options.heads, model)
+        if options.target != "predicted" and "classes" in own.needs:
+            with _naming(f"--target {options.target}"):
+                call["target"] = model.class_index(options.target)
         call["params"] = {name: value for name, value in options.params if name in card.params}
         calls.append(call)
     return calls
@@ -208,6 +312,29 @@ def _base(card: Method, options: Options, model: Model) -> Method:
     return METHODS[dict(options.params).get("of") or usual_method(model)]
 
 
+def _check_used(options: Options, cards: list[Method]) -> None:
+    """Raise where an option belongs to none of the methods."""
+    names = ", ".join(dict.fromkeys(card.name for card in cards))
+    if options.layers is not None and not any(card.layered for card in cards):
+        raise InputError(f"--layer {options.layers}: there are no layers in maps of {names}")
+    if options.heads is not None and not any(card.headed for card in cards):
+        raise InputError(f"--head {options.heads}: there are no heads in maps of {names}")
+    if options.target != "predicted" and not any("classes" in card.needs for card in cards):
+        raise InputError(f"--target {options.target}: no class is explained by {names}")
+
+
+def _check_tiles(options: Options, calls: list[dict[str, Any]]) -> None:
+    """Raise where the maps of one image are too many for a picture."""
+    several = ("layers", "heads")
+    counts = [[len(c[n]) for n in several if isinstance(c.get(n), tuple)] for c in calls]
+    tiles = 1 + sum(map(prod, counts))
+    if options.out is not None and tiles > _MOST_TILES:
+        raise InputError(
+            f"a picture holds at most {_MOST_TILES - 1} maps of an image, these would be "
+            f"{tiles - 1}: ask for fewer of --method, --layer, --head, or for --maps alone"
+        )
+
+
 def _check_params(options: Options, cards: list[Method]) -> None:
     """Raise where a parameter belongs to none of the methods."""
     names = ", ".join(card.name for card in cards)
@@ -221,12 +348,24 @@ def _check_params(options: Options, cards: list[Method]) -> None:
 
 
 def _layers(text: str | None, model: Model) -> tuple[int, ...]:
-    asked = -1 if text is None else _indices(text, "--layer")
-    return tuple(dict.fromkeys(model.layer_indices(asked)))
+    if text is None:
+        return model.layer_indices(-1)
+    with _naming(f"--layer {text}"):
+        return _each(_indices(text, "--layer"), model.layer_indices)
 
 
 def _heads(text: str, model: Model) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(model.head_indices(_indices(text, "--head"))))
+    with _naming(f"--head {text}"):
+        return _each(_indices(text, "--head"), model.head_indices)
+
+
+def _each(
+    asked: str | list[int], found: Callable[[str | list[int]], tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Return numbers counted from 0, once each, whichever way they were counted."""
+    if isinstance(asked, str) or not asked:
+        return found(asked)
+    return tuple(dict.fromkeys(number for one in asked for number in found([one])))
 
 
 def _indices(text: str, option: str) -> str | list[int]:
@@ -244,15 +383,15 @@ def _size(text: str | None) -> int | tuple[int, int] | None:
     if text is None:
         return None
     parts = text.lower().replace("×", "x").split("x")
-    if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
+    if len(parts) > 2 or not all(part.strip().isdecimal() and int(part) for part in parts):
         raise InputError(f"--size must be a side or WIDTHxHEIGHT in pixels, got {text!r}")
     numbers = [int(part) for part in parts]
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
-def _resolution(text: str) -> str | int:
-    if text in ("grid", "pixels"):
-        return text
+def _resolution(text: str | None) -> str | int:
+    if text is None or text in ("grid", "pixels"):
+        return text or "grid"
     if not text.isdecimal() or int(text) < 1:
         raise InputError(f"--resolution must be grid, pixels or a number, got {text!r}")
     return int(text)
@@ -261,10 +400,22 @@ def _resolution(text: str) -> str | int:
 # --- maps, predictions, picture -------------------------------------------------------------------
 
 
-def _explain(model: Model, samples: list[Sample], calls: Iterable[dict[str, Any]]) -> list[Maps]:
+def _explain(
+    model: Model, samples: list[Sample], calls: list[dict[str, Any]], watch: _Watch
+) -> list[Maps]:
     from sightline.maps import explain
 
-    return [explain(model, samples, **call) for call in calls]
+    maps = []
+    for call in calls:
+        maps.append(explain(model, samples, **call))
+        watch.done(call["method"])
+    return maps
+
+
+def _can_be_scored(maps: list[Maps], resolution: str | int) -> bool:
+    from sightline.maps.files import can_be_scored
+
+    return can_be_scored(maps, resolution)
 
 
 def _predict(model: Model, samples: list[Sample], batch: int | None) -> list[tuple[str, float]]:
@@ -275,23 +426,33 @@ def _predict(model: Model, samples: list[Sample], batch: int | None) -> list[tup
     return [(model.classes[number], share) for number, share in pairs]
 
 
+def _fit(model: Model) -> str:
+    """Return how images are brought to the input, in words."""
+    way = model.preprocess
+    size = "" if way.size is None else "{} x {}".format(*way.size)
+    if way.fit == "native":
+        return f"native size, at most {size}" if size else "native size"
+    return f"{way.fit} to {size}"
+
+
 def _draw(
     out: Path | None,
     images: list[Picked],
     samples: list[Sample],
     maps: list[Maps],
     predicted: list[tuple[str, float]],
+    fit: str,
 ) -> int:
     """Draw the first images, as many as a picture can show, and return how many."""
     if out is None:
         return 0
     from sightline.data.drawing import write_picture
-    from sightline.maps.picture import draw_maps
+    from sightline.maps.picture import class_words, draw_maps
 
     each = 1 + sum(len(one.layers) * len(one.heads) for one in maps)
     count = max(1, min(len(images), _MOST_IMAGES, _MOST_TILES // each))
     names = [f"{image.name} · {image.size[0]} x {image.size[1]}" for image in images[:count]]
-    notes = [f"predicted: {name}, {share:.1%}" for name, share in predicted[:count]]
+    notes = [f"predicted: {class_words(name)}, {share:.1%}" for name, share in predicted[:count]]
     shown = [one[:count] for one in maps]
-    write_picture(draw_maps(shown, samples[:count], names=names, notes=notes), out)
+    write_picture(draw_maps(shown, samples[:count], names=names, notes=notes, fit=fit), out)
     return count

@@ -42,18 +42,27 @@ _OWN = (
 
 def models_table(cards: Iterable[ModelCard]) -> Table:
     """Return the models by name."""
-    table = new_table("Models by name", ["name", "what it is"], ["layers", "input", "right"])
+    table = new_table("Models by name", ["name", "what it is"], ["layers", "input", "accuracy"])
     table.columns[0].no_wrap = True
-    table.caption = "Right: share of held-out images whose class is found.\n" + _OWN
+    table.caption = (
+        "Accuracy: share of held-out images whose class is found; k-NN: from the features of the "
+        "nearest images.\n–: not known before it is loaded.\n" + _OWN
+    )
     for card in cards:
         said = describe_model(card)
-        count, right = said["parameters"], said["figures"].get("accuracy_held_out")
+        count = said["parameters"]
         weights = f", {count / 1e6:.1f} million weights" if count else ""
-        size = "x".join(map(str, said["input"] or ()))
-        accuracy = "" if right is None else f"{right:.1%}"
+        size = "x".join(map(str, said["input"] or ())) or "–"
         what = f"{card.what} ({card.family}{weights})"
-        add_row(table, card.name, what, str(said["layers"] or ""), size, accuracy)
+        add_row(table, card.name, what, str(said["layers"] or "–"), size, _accuracy(card.figures))
     return table
+
+
+def _accuracy(figures: dict[str, float]) -> str:
+    """Return how often a model is right; for one without classes, what its features tell."""
+    if "accuracy_held_out" in figures:
+        return f"{figures['accuracy_held_out']:.1%}"
+    return f"{figures['knn']:.1%}\n(k-NN)" if "knn" in figures else "–"
 
 
 def describe_model(card: ModelCard) -> dict[str, Any]:
@@ -120,22 +129,23 @@ def describe_family(kind: str, family: Family) -> dict[str, Any]:
 
 
 def methods_blocks(cards: Iterable[Method], model: Model | None) -> Iterator[Table | str]:
-    """Yield the methods, with a model those that fit it; then what the others lack."""
+    """Yield the methods; with a model what it lacks for some, then those that fit it."""
     every = list(cards)
     if model is None:
         yield _shows_table("Methods", every)
         yield _needs_table(every)
         yield "Next, one of them on an image: sightline explain IMAGE --method cls --out map.png"
         return
-    fitting = [card for card in every if not card.lacks(model)]
-    yield _shows_table(f"Methods that fit {model.name}", fitting)
-    yield _needs_table(fitting)
-    has = f"{len(model.layers)} layers, {model.heads} heads, {len(model.classes)} classes"
+    counts = {"layers": len(model.layers), "heads": model.heads, "classes": len(model.classes)}
+    has = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     yield f"{model.name}: {has}"
     lacking = [
         f"{card.name} (no {', no '.join(card.lacks(model))})" for card in every if card.lacks(model)
     ]
     yield from listed("Do not fit", lacking, None)
+    fitting = [card for card in every if not card.lacks(model)]
+    yield _shows_table(f"Methods that fit {model.name}", fitting)
+    yield _needs_table(fitting)
 
 
 def _shows_table(title: str, cards: list[Method]) -> Table:
@@ -201,13 +211,17 @@ def explained_lines(found: Explained, options: Options, program: str) -> Iterato
         yield f"Maps ({len(found.written.keys)}): {options.maps}"
     said = [f"{image.name} {_share(*pair)}" for image, pair in _predictions(found)]
     yield from listed(f"Predicted by {found.model.name}", said, SHOWN_NAMES)
-    times = ", ".join(f"{one.method} {one.seconds:.2f}" for one in found.maps)
-    yield f"Seconds: {found.seconds:.1f}, of which {times}"
+    if found.skipped:
+        yield "\n  ".join([f"Images left out ({len(found.skipped)}):", *found.skipped])
+    times = ", ".join(f"{step} {seconds:.2f}" for step, seconds in found.seconds.items())
+    yield f"Seconds: {sum(found.seconds.values()):.1f}, of which {times}"
     yield from _next_lines(found, options, program)
 
 
 def _share(name: str, share: float) -> str:
-    return f"{name} ({share:.1%})"
+    from sightline.maps.picture import class_words
+
+    return f"{class_words(name)} ({share:.1%})"
 
 
 def _predictions(found: Explained) -> Iterator[tuple[Any, tuple[str, float]]]:
@@ -227,8 +241,10 @@ def _next_lines(found: Explained, options: Options, program: str) -> Iterator[st
         )
     elif any(len(one.layers) == 1 and one.layers[0] is not None for one in found.maps):
         yield "Next: --layer all shows every layer, --maps maps.safetensors keeps the numbers."
-    else:
+    elif found.scorable:
         yield "Next: --maps maps.safetensors keeps the numbers, to be scored."
+    else:
+        yield "Next: --maps maps.safetensors keeps the numbers."
 
 
 def describe_explained(found: Explained, options: Options) -> dict[str, Any]:
@@ -244,13 +260,15 @@ def describe_explained(found: Explained, options: Options) -> dict[str, Any]:
         "digest": found.model.digest,
         "fit": found.model.preprocess.fit,
         "images": images,
+        "skipped": found.skipped,
         "methods": [_describe_maps(one) for one in found.maps],
         "out": None if options.out is None else str(options.out),
         "drawn": found.drawn,
         "maps": None if options.maps is None else str(options.maps),
         "keys": None if found.written is None else list(found.written.keys),
         "can_be_scored": found.written is not None and found.written.by_image,
-        "seconds": found.seconds,
+        "seconds": sum(found.seconds.values()),
+        "steps": found.seconds,
     }
 
 
@@ -262,6 +280,8 @@ def _describe_maps(maps: Maps) -> dict[str, Any]:
         "sign": maps.sign,
         "targets": list(maps.targets),
         "params": dict(maps.params),
-        "grids": sorted({"{}x{}".format(*g.grid) for image in maps.geometries for g in image}),
+        "grids": list(
+            dict.fromkeys("{}x{}".format(*g.grid) for image in maps.geometries for g in image)
+        ),
         "seconds": maps.seconds,
     }

@@ -3,10 +3,10 @@
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
+    "Move",
     "SHOWN_NAMES",
     "add_row",
     "count_rest",
@@ -72,15 +73,26 @@ def show_log() -> None:
     )
 
 
+class Move(Protocol):
+    """Moves a bar."""
+
+    def __call__(self, done: int, total: int, what: str | None = None, /) -> object:
+        """Show how much is done; a text takes the place of the one before the bar."""
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], object]]:
+def progress(what: str) -> Iterator[Move]:
     """Yield a function that moves a bar on stderr, where that is a terminal."""
     from rich.progress import Progress
 
     screen = console(stderr=True)
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def move(done: int, total: int, what: str | None = None, /) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield move
 
 
 def number(value: float | None, missing: str = "") -> str:

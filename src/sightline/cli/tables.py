@@ -16,6 +16,7 @@ from sightline.cli.printing import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from sightline.cli.scoring import ReadAs
     from sightline.data import ImageScores
     from sightline.data.report import Report, Spread
     from sightline.metrics import MetricSpec
@@ -93,11 +94,14 @@ def notes(scores: "ImageScores") -> Iterator[str]:
     yield from listed("Regions outside their image, dropped", dropped)
 
 
-def score_report(scores: "ImageScores", out: Path) -> dict[str, Any]:
+def score_report(scores: "ImageScores", out: Path, read: "ReadAs") -> dict[str, Any]:
     """Return the summary of scores and what was left out, for JSON."""
     regions = scores.frame["region"].notna()
     return {
         "out": str(out),
+        "sign": read.sign,
+        "sign_from": read.source,
+        "notes": list(read.notes),
         "images": int((~regions).sum()),
         "regions": int(regions.sum()),
         "summary": [row._asdict() for row in scores.summary()],

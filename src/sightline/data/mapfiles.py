@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from sightline.geometry import Geometry
 from sightline.records import InputError, to_image_id
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ __all__ = ["MapFiles", "Matches", "match_images", "open_maps"]
 
 _Read: TypeAlias = Callable[[], Any]
 _ENDINGS = (".npy", ".npz", ".safetensors")
+_SIGNS = ("positive", "absolute", "signed")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, SafetensorError)
 
 
@@ -30,11 +33,33 @@ class MapFiles(Mapping[str, NDArray[Any]]):
     """Maps by name, each `(height, width)`, read anew whenever one is asked for.
 
     An archive stays open until `close`, or until the end of a `with` statement.
+
+    Attributes
+    ----------
+    signs : tuple of str
+        How the values are meant to be read, as a file that `sightline explain` wrote says: each
+        sign that one of its maps has. Empty for other files.
+    unfit : str
+        Why the maps of such a file are not named by image and cannot be scored, and what to do;
+        "" where nothing is known to be wrong.
     """
 
-    def __init__(self, readers: Mapping[str, _Read], files: ExitStack) -> None:
+    def __init__(
+        self,
+        readers: Mapping[str, _Read],
+        files: ExitStack,
+        signs: tuple[str, ...] = (),
+        unfit: str = "",
+    ) -> None:
         self._readers = readers
         self._files = files
+        self.signs = signs
+        self.unfit = unfit
+
+    @property
+    def sign(self) -> str | None:
+        """The sign that all maps have; None where they differ or nothing is said."""
+        return self.signs[0] if len(self.signs) == 1 else None
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._readers[name]()  # type: ignore[no-any-return]
@@ -75,23 +100,27 @@ def open_maps(path: str | os.PathLike[str]) -> MapFiles:
     Raises
     ------
     InputError
-        If nothing is found, two maps have one name, or a link leaves the folder. A map that does
-        not fit raises when it is read, and names its file.
+        If nothing is found, two maps have one name, a link leaves the folder, or what a file says
+        about its maps cannot be understood. A map that does not fit raises when it is read, and
+        names its file.
     """
     path = Path(path)
+    signs: tuple[str, ...] = ()
+    unfit = ""
     with ExitStack() as files:
         if path.is_dir():
             named = [(_map_name(file, path), partial(_read_file, file)) for file in _walk(path)]
         elif path.is_file() and path.suffix in (".npz", ".safetensors"):
             with _naming(str(path)):
                 entries = files.enter_context(_archive(path))
+                signs, unfit = _said(path)
             named = [
                 (to_image_id(key), partial(_read_entry, f"{path} [{key}]", read))
                 for key, read in entries.items()
             ]
         else:
             raise InputError(f"{path}: must be a folder of maps, or one .npz or .safetensors file")
-        return MapFiles(_unique(named, path), files.pop_all())
+        return MapFiles(_unique(named, path), files.pop_all(), signs, unfit)
 
 
 class Matches(NamedTuple):
@@ -200,6 +229,56 @@ def _archive(file: Path) -> Iterator[dict[str, _Read]]:
     else:
         with safe_open(file, framework="numpy") as tensors:
             yield {key: partial(tensors.get_tensor, key) for key in tensors.keys()}  # noqa: SIM118
+
+
+def _said(file: Path) -> tuple[tuple[str, ...], str]:
+    """Return the signs of the maps of a file, and why they cannot be scored, from its metadata."""
+    if file.suffix != ".safetensors":
+        return (), ""
+    with safe_open(file, framework="numpy") as tensors:
+        text = (tensors.metadata() or {}).get("sightline")
+    if text is None:
+        return (), ""
+    try:
+        content = json.loads(text)
+        entries = content["maps"]
+        signs = tuple(dict.fromkeys(entry["sign"] for entry in entries.values()))
+        unfit = _unfit(entries, on_grid=not content["upsampling"])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        what = "must be what `sightline explain --maps` writes"
+        raise InputError(f"metadata 'sightline' {what}: {error!r}") from error
+    for sign in signs:
+        if sign not in _SIGNS:
+            known = ", ".join(_SIGNS)
+            raise InputError(f"metadata 'sightline': sign must be among {known}, got {sign!r}")
+    return signs, unfit
+
+
+def _unfit(entries: Mapping[str, Mapping[str, Any]], *, on_grid: bool) -> str:
+    """Return why maps are not named by image alone, and what to do; "" where they are."""
+    if all(entry["image"] == key for key, entry in entries.items()):
+        return ""
+    several = {
+        what: dict.fromkeys(str(entry[what]) for entry in entries.values())
+        for what in ("method", "layer", "head")
+    }
+    found = [f"{what}s {_listed(names)}" for what, names in several.items() if len(names) > 1]
+    if found:
+        said = f"the file holds several maps of an image: {', '.join(found)}"
+        return f"{said}; write one of each, with one --method, --layer and --head"
+    ways = [Geometry.from_dict(entry["geometry"]) for entry in entries.values()]
+    if not all(np.allclose(way.visible_box, (0, 0, 1, 1), rtol=0, atol=1e-6) for way in ways):
+        said = "the maps show a crop, not the whole image"
+        return f"{said}; make them with --fit squash, letterbox or native"
+    if on_grid:
+        said = "the maps are on a grid that holds the padding of a letterbox, too"
+        return f"{said}; write them with --resolution pixels"
+    return ""
+
+
+def _listed(names: Iterable[str], shown: int = 4) -> str:
+    every = list(names)
+    return ", ".join(every[:shown] + ["…"] * (len(every) > shown))
 
 
 @contextmanager

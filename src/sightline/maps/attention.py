@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from sightline.maps.methods import Found, Request, class_score, register
@@ -87,6 +88,10 @@ def pool(model: Model, inputs: Inputs, request: Request) -> Found:
     cost="1, and the attention weights once more",
     layered=True,
     params={"fusion": "mean", "discard": 0.0},
+    about={
+        "fusion": "how the heads of a layer become one: mean, max or min",
+        "discard": "share of a layer's smallest weights that are set to 0, from 0 to below 1",
+    },
     paper="Abnar & Zuidema 2020, arXiv:2005.00928",
 )
 def rollout(model: Model, inputs: Inputs, request: Request) -> Found:
@@ -120,7 +125,7 @@ def rollout(model: Model, inputs: Inputs, request: Request) -> Found:
 def grad_attention(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the start row of the positive part of gradient times attention, by layer."""
     graded, targets = _graded_heads(model, inputs, request, request.layers)
-    with torch.inference_mode():
+    with torch.no_grad():
         maps = []
         for layer in request.layers:
             heads, gradient = graded[layer]
@@ -149,7 +154,7 @@ def grad_rollout(model: Model, inputs: Inputs, request: Request) -> Found:
         heads, gradient = graded.pop(layer)
         return rows + weighted_rows(heads, rows, gradient).mean(1)
 
-    with torch.inference_mode():
+    with torch.no_grad():
         start = _start(model, graded[0][0])
         return Found(_followed(model, inputs, request, start, step), targets)
 
@@ -191,11 +196,11 @@ def _weights(
     """Yield attention weights in blocks: which heads (of all images), which queries, weights."""
     query, key, value = (part.flatten(0, 1).float() for part in heads[:3])
     slope = None if gradient is None else gradient.flatten(0, 1).float()
-    mask = None if heads.mask is None else _flat_mask(heads, heads.mask)
     budget = _BLOCK.get(query.device.type, _BLOCK["cpu"]) // (4 * key.shape[1])
     # A block is scored, soft-maxed and graded while the last one is still held: four of them are
-    # never more than the weights of one layer.
-    together = max(1, min(budget // max(1, used.stop - used.start), len(query) // 4))
+    # never more than the weights of one layer; with a mask it is eight.
+    held = 4 if heads.mask is None else 8
+    together = max(1, min(budget // max(1, used.stop - used.start), len(query) // held))
     size = max(1, budget)
     for first in range(0, len(query), together):
         pairs = slice(first, min(first + together, len(query)))
@@ -203,19 +208,23 @@ def _weights(
             queries = slice(start, min(start + size, used.stop))
             scores = query[pairs, queries] @ key[pairs].transpose(1, 2)
             scores.mul_(heads.scale)
-            if mask is not None:
-                scores += mask[pairs, queries]
+            if heads.mask is not None:
+                scores += _part_of_mask(heads, heads.mask, pairs, queries)
             weights = scores.softmax(-1)
             if slope is not None:
                 weights.mul_(slope[pairs, queries] @ value[pairs].transpose(1, 2)).clamp_(min=0)
             yield pairs, queries, weights
 
 
-def _flat_mask(heads: Heads, mask: Tensor) -> Tensor:
-    """Return a mask as what is added to the scores, `(images * heads, queries, keys)`."""
-    if mask.dtype == torch.bool:
-        mask = torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, -torch.inf)
-    return mask.expand(*heads.query.shape[:3], heads.key.shape[2]).flatten(0, 1).float()
+def _part_of_mask(heads: Heads, mask: Tensor, pairs: slice, queries: slice) -> Tensor:
+    """Return what is added to the scores of one block: heads of images, queries, keys."""
+    count = heads.query.shape[1]
+    whole = mask.expand(*heads.query.shape[:3], heads.key.shape[2])  # a view
+    places = (divmod(pair, count) for pair in range(pairs.start, pairs.stop))
+    part = torch.stack([whole[image, head, queries] for image, head in places])
+    if part.dtype == torch.bool:
+        return torch.zeros_like(part, dtype=torch.float32).masked_fill_(~part, -torch.inf)
+    return part.float()
 
 
 def _start(model: Model, heads: Heads) -> Tensor:
@@ -333,7 +342,8 @@ def _checked_rollout(request: Request) -> tuple[str, float]:
     fusion, discard = request.params["fusion"], request.params["discard"]
     if fusion not in ("mean", "max", "min"):
         raise InputError(f"fusion must be mean, max or min, got {fusion!r}")
-    if isinstance(discard, bool) or not isinstance(discard, int | float) or not 0 <= discard < 1:
+    numeric = isinstance(discard, int | float | np.number) and not isinstance(discard, bool)
+    if not numeric or not 0 <= discard < 1:
         raise InputError(f"discard must be a share from 0 to below 1, got {discard!r}")
     return fusion, float(discard)
 

@@ -13,6 +13,7 @@ from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from sightline.geometry import Geometry
     from sightline.maps.maps import Maps
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _GREY = (0.299, 0.587, 0.114)
+_SEED = "whole number; with the image it decides the random numbers"
 
 
 @register(
@@ -30,6 +32,7 @@ _GREY = (0.299, 0.587, 0.114)
     sign="positive",
     cost="0",
     params={"seed": 0},
+    about={"seed": _SEED},
 )
 def random(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return uniform noise on the grid of patches."""
@@ -44,6 +47,7 @@ def random(model: Model, inputs: Inputs, request: Request) -> Found:
     sign="positive",
     cost="0",
     params={"sigma": 0.125, "seed": 0},
+    about={"sigma": "width of the blobs, as a share of the grid's shorter side", "seed": _SEED},
 )
 def smooth_random(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return noise smoothed by a Gaussian whose sigma is a share of the grid's shorter side."""
@@ -81,10 +85,20 @@ def edge(model: Model, inputs: Inputs, request: Request) -> Found:
     pixels = inputs.pixels.float()
     weights = pixels.new_tensor(np.multiply(_GREY, model.preprocess.std))
     grey = torch.einsum("bchw,c->bhw", pixels, weights)[:, None]
-    around = torch.nn.functional.pad(grey, (1, 1, 1, 1), mode="replicate")
-    slope = pixels.new_tensor([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 8
+    found = torch.zeros_like(grey)
+    for one, geometry, whole in zip(found, inputs.geometries, grey, strict=True):
+        left, top, right, bottom = (round(edge) for edge in geometry.content)
+        if left < right and top < bottom:  # padding has no edges, nor does its border
+            one[:, top:bottom, left:right] = _sobel(whole[:, top:bottom, left:right])
+    return Found([found])
+
+
+def _sobel(grey: Tensor) -> Tensor:
+    """Return the magnitude of the gradient of `(1, height, width)`; the border goes on outside."""
+    around = torch.nn.functional.pad(grey[None], (1, 1, 1, 1), mode="replicate")
+    slope = grey.new_tensor([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 8
     both = torch.nn.functional.conv2d(around, torch.stack([slope, slope.T])[:, None])
-    return Found([both.square().sum(1, keepdim=True).sqrt()])
+    return both[0].square().sum(0, keepdim=True).sqrt()
 
 
 def _mean_of_others(maps: Maps) -> Maps:
@@ -99,18 +113,22 @@ def _mean_of_others(maps: Maps) -> Maps:
             raise InputError(f"mean_map needs maps of one grid, got {seen}: use another fit")
         total = np.sum(layer, axis=0, dtype=np.float64)
         layers.append([((total - one) / (len(maps) - 1)).astype(np.float32) for one in layer])
-    return replace(maps, values=tuple(zip(*layers, strict=True)))
+    # Each map was for a class of its own image: only one that all share can be told.
+    targets = maps.targets if len(set(maps.targets)) == 1 else ()
+    return replace(maps, values=tuple(zip(*layers, strict=True)), targets=targets)
 
 
 @register(
     "mean_map",
-    what="Mean of the maps of the other images, by the method `of`: what all have in common.",
+    what="Mean of the maps of the other images, by the method `of`: what all have in common. Its "
+    "values are read as that method's are.",
     group="baseline",
     sign="signed",
     cost="that of the method, for all images",
     layered=True,
     headed=True,
     params={"of": None},
+    about={"of": "the method; the first in this table that fits the model unless given"},
     of_maps=_mean_of_others,
 )
 def mean_map(model: Model, inputs: Inputs, request: Request) -> Found:

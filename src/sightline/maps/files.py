@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sightline.geometry import Geometry
 
-__all__ = ["WrittenMaps", "check_maps_path", "covers_image", "write_maps"]
+__all__ = ["WrittenMaps", "can_be_scored", "check_maps_path", "covers_image", "write_maps"]
 
 _ENDINGS = (".safetensors", ".npz")
 _MOST_BYTES = 2 << 30
@@ -61,6 +61,16 @@ def covers_image(geometry: Geometry, *, on_grid: bool = True) -> bool:
     return bool(np.allclose(boxes, (0, 0, 1, 1), rtol=0, atol=1e-6))
 
 
+def can_be_scored(found: Sequence[Maps], resolution: str | int = "grid") -> bool:
+    """Return whether maps, once written, are one for each image and cover the whole of it."""
+    single = len(found) == 1 and len(found[0].layers) == len(found[0].heads) == 1
+    return single and all(
+        covers_image(geometry, on_grid=resolution == "grid")
+        for image in found[0].geometries
+        for geometry in image
+    )
+
+
 def write_maps(
     maps: Maps | Sequence[Maps],
     names: Sequence[str],
@@ -95,7 +105,7 @@ def write_maps(
     path = check_maps_path(path)
     found = [maps] if isinstance(maps, Maps) else list(maps)
     ids = _ids(names, found)
-    by_image = _is_by_image(found, resolution)
+    by_image = can_be_scored(found, resolution)
     arrays: dict[str, NDArray[np.float32]] = {}
     about: dict[str, dict[str, Any]] = {}
     for one in found:
@@ -126,15 +136,6 @@ def _ids(names: Sequence[str], found: list[Maps]) -> list[str]:
                 "give the folder above them"
             )
     return ids
-
-
-def _is_by_image(found: list[Maps], resolution: str | int) -> bool:
-    single = len(found) == 1 and len(found[0].layers) == len(found[0].heads) == 1
-    return single and all(
-        covers_image(geometry, on_grid=resolution == "grid")
-        for image in found[0].geometries
-        for geometry in image
-    )
 
 
 def _entries(

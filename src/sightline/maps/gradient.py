@@ -66,13 +66,17 @@ def input_x_gradient(model: Model, inputs: Inputs, request: Request) -> Found:
 @register(
     "integrated_gradients",
     what="Mean gradient on the way from a plain image to this one, times the difference of the "
-    "two; adds up to what the class gains.",
+    "two; adds up to what the class gains, the more exactly the more steps.",
     group="gradient",
     sign="absolute",
     needs=("classes",),
     gradients=True,
     cost="steps (32), and as many backward; 1 more for a predicted class",
     params={"steps": 32, "baseline": "mean"},
+    about={
+        "steps": "points on the way from the plain image",
+        "baseline": "colour of the plain image: mean (of preprocessing), black or white",
+    },
     paper="Sundararajan et al. 2017, arXiv:1703.01365",
 )
 def integrated_gradients(model: Model, inputs: Inputs, request: Request) -> Found:
@@ -98,11 +102,16 @@ def integrated_gradients(model: Model, inputs: Inputs, request: Request) -> Foun
     gradients=True,
     cost="samples (16), and as many backward; 1 more for a predicted class",
     params={"samples": 16, "noise": 0.15, "seed": 0},
+    about={
+        "samples": "noisy copies of each image",
+        "noise": "standard deviation, as a share of the range of the image's values",
+        "seed": "whole number; with the image it decides the noise",
+    },
     paper="Smilkov et al. 2017, arXiv:1706.03825",
 )
 def smoothgrad(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the mean gradient over samples; each image has noise of its own."""
-    samples, share = whole_number(request, "samples", 1), number(request, "noise", 0)
+    samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
     pixels, targets = inputs.pixels, _clean_targets(model, inputs, request)
     spread = share * (pixels.amax((1, 2, 3), True) - pixels.amin((1, 2, 3), True))
     sources = [random_of(key, request) for key in inputs.keys]

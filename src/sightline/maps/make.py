@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from sightline.geometry import Geometry
 
@@ -30,7 +30,7 @@ __all__ = ["explain"]
 
 
 def explain(
-    model: Model | str,
+    model: Model | str | nn.Module,
     images: ImageLike | Sequence[ImageLike],
     method: str,
     *,
@@ -44,8 +44,8 @@ def explain(
 
     Parameters
     ----------
-    model : Model or str
-        A model, or its name for `load_model`.
+    model : Model, str or nn.Module
+        A model, or what `load_model` takes.
     images : image or sequence of images
         Arrays `(height, width, 3)` in 8 bits, paths, PIL images or samples of a data set.
     method : str
@@ -75,7 +75,7 @@ def explain(
     (224, 224)
     """
     card = METHODS[method]
-    model = load_model(model) if isinstance(model, str) else model
+    model = model if isinstance(model, Model) else load_model(model)
     card.check_fits(model)
     filled, todo = card.with_defaults(params), as_images(images)
     if not todo:
@@ -88,9 +88,9 @@ def explain(
     asked = _asked_layers(model, card, layers), _asked_heads(model, card, heads)
     goals = _goals(model, card, todo, target)
     most = _batch_of(model, card, batch)
-    # Convolutions of a GPU in full precision, and the same bits every time.
-    exact = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
-    with undisturbed(model.network), exact, torch.inference_mode(not card.gradients):
+    # Not inference mode: what a network keeps from a pass must serve later passes with gradients.
+    normal = torch.inference_mode(False)
+    with undisturbed(model.network), normal, torch.set_grad_enabled(card.gradients):
         parts = [
             _maps_of(
                 model,

@@ -94,6 +94,8 @@ class Maps(Sequence["Maps"]):
             _position(asked, known, what)
             for asked, known, what in ((layer, self.layers, "layer"), (head, self.heads, "head"))
         ]
+        if not -len(self) <= image < len(self):
+            raise InputError(f"image must be below {len(self)}, got {image}")
         found: NDArray[np.float32] = self.values[image][at[0]][at[1]]
         return found
 

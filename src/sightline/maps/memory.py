@@ -65,7 +65,7 @@ def _counted_bytes(model: Model, pixels: Tensor) -> int:
         total += sum(value.nbytes for value in arguments if isinstance(value, torch.Tensor))
 
     modules = [module for module in model.network.modules() if not any(module.children())]
-    with undisturbed(model.network), torch.inference_mode(), calls(modules, count):
+    with undisturbed(model.network), torch.no_grad(), calls(modules, count):
         model(pixels)
     return total
 

@@ -100,8 +100,8 @@ class Method:
         In forward passes of the network.
     layered, headed : bool
         Whether it has a map for each layer, and for each head.
-    params : dict
-        Parameters with their default values.
+    params, about : dict
+        Parameters with their default values, and what each means.
     paper : str
         Where it comes from.
     of_maps : callable, optional
@@ -120,6 +120,7 @@ class Method:
     layered: bool = False
     headed: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
     paper: str = ""
     of_maps: Callable[[Maps], Maps] | None = field(default=None, repr=False)
 
@@ -148,6 +149,8 @@ class Method:
 
     def with_defaults(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the parameters, those given over the defaults."""
+        if given and not self.params:
+            raise InputError(f"method {self.name!r} takes no parameters, got {', '.join(given)}")
         known: Registry[Any] = Registry(f"parameter of {self.name!r}")
         for name, value in self.params.items():
             known.add(name, value)

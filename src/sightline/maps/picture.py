@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sightline.geometry import Geometry
 
-__all__ = ["Scale", "arrange_maps", "draw_maps", "overlay"]
+__all__ = ["Scale", "arrange_maps", "class_words", "draw_maps", "overlay"]
 
 # Anchors of matplotlib's inferno at each tenth, and of ColorBrewer's RdBu turned round, with a
 # white in the middle that is white.
@@ -46,7 +46,8 @@ _BLUE_RED = (
 # The image below is grey and dim, and colours cover it by a fixed share: they mean the map alone.
 _COVER, _DARKEST, _BRIGHTEST = 0.6, 40, 215
 
-_MANY, _KEPT = 64 * 64, 0.99
+# From so many cells on, colours end where this share of the values does.
+_MANY, _KEPT = 400, 0.99
 
 _GAP, _ROW, _BAR, _NARROW = 12, 16, 8, 112
 _WIDEST = 12  # tiles in a line
@@ -75,14 +76,14 @@ class Scale:
         """Return the scale of a map: what is not a number is left out.
 
         Of "positive" maps it goes from the least to the largest value, those below 0 being 0; of
-        others as far below zero as above. Maps of pixels end where all but 1 % of the values are:
-        a few would make the others invisible.
+        others as far below zero as above. Maps of 400 cells or more end where all but 1 % of the
+        values are: a few would make the others invisible.
         """
         seen = values[np.isfinite(values)].astype(np.float64)
         seen = np.maximum(seen, 0) if sign == "positive" else np.abs(seen)
         if not seen.size:
             return cls(0.0, 0.0, sign != "positive")
-        far = float(np.quantile(seen, _KEPT) if seen.size > _MANY else seen.max())
+        far = float(np.quantile(seen, _KEPT) if seen.size >= _MANY else seen.max())
         far = far or float(seen.max())  # nearly all are 0
         return cls(float(seen.min()), far, False) if sign == "positive" else cls(-far, far, True)
 
@@ -114,7 +115,7 @@ def overlay(
     values : array (height, width)
         A map over its pixels.
     sign : {"positive", "absolute", "signed"}
-        How the values are meant: dark to bright, or (both others) blue, white at zero, red.
+        How the values are meant: dark to bright, or (both others) blue, pale at zero, red.
     scale : Scale, optional
         What the colours mean; from the values unless given.
     """
@@ -140,12 +141,13 @@ def draw_maps(
     names: Sequence[str] = (),
     notes: Sequence[str] = (),
     tile: int | None = None,
+    fit: str = "",
 ) -> Image.Image:
     """Draw maps over their images.
 
-    One map of one image stands alone. Several stand in rows, after the image itself: a row for
-    each method (for each layer of it where there are several heads), in it a map for each layer or
-    head. Every map has its own scale of colours, with its numbers below it.
+    They stand in rows, after the image itself: a row for each method (for each layer of it where
+    there are several heads), in it a map for each layer or head. Every map has its own scale of
+    colours, with its numbers below it.
 
     Parameters
     ----------
@@ -157,6 +159,8 @@ def draw_maps(
         A heading for each image, and a text below it.
     tile : int, optional
         Longer side of an image in pixels; chosen unless given.
+    fit : str
+        How the images were brought to the input, for the title; unless given, its size.
 
     Returns
     -------
@@ -171,7 +175,18 @@ def draw_maps(
     >>> draw_maps(explain("demo/vit", samples, "cls", layers=[5, 11]), samples, tile=128).size
     (432, 277)
     """
-    return paint(arrange_maps(maps, images, names=names, notes=notes, tile=tile))
+    return paint(arrange_maps(maps, images, names=names, notes=notes, tile=tile, fit=fit))
+
+
+def class_words(name: str) -> str:
+    """Return the name of a class; of one that has but a number, what it is.
+
+    Examples
+    --------
+    >>> class_words("Gothic"), class_words("967")
+    ('Gothic', 'class 967')
+    """
+    return f"class {name}" if name.isdecimal() else name
 
 
 def arrange_maps(
@@ -181,6 +196,7 @@ def arrange_maps(
     names: Sequence[str] = (),
     notes: Sequence[str] = (),
     tile: int | None = None,
+    fit: str = "",
 ) -> Block:
     """Return what `draw_maps` draws, with the place of each text and picture."""
     found, todo = [maps] if isinstance(maps, Maps) else list(maps), as_images(images)
@@ -201,11 +217,11 @@ def arrange_maps(
             _method(one[number], own, shown, named) for one, own in zip(found, lines, strict=True)
         ]
         rows = [_level([parts[i] for i in group]) for group in groups]
-        body = rows[0] if alone else _beside_image(shown, rows)
+        body = _beside_image(shown, rows)
         blocks.append(_headed(body, *(texts[number] if texts else "" for texts in (names, notes))))
     pairs = [blocks[i : i + abreast] for i in range(0, len(blocks), abreast)]
     page = stacked([beside(pair, 2 * _GAP) for pair in pairs], 2 * _GAP)
-    return _framed(found, page, named)
+    return _framed(found, page, named, fit)
 
 
 def _check(
@@ -330,7 +346,7 @@ def _method(
             cells.append(_cell(pixels, values, scale, label))
         rows.append(beside(cells, _GAP))
     body = stacked(rows, _GAP)
-    target = f" for {maps.targets[0]}" if maps.targets else ""
+    target = f" for {class_words(maps.targets[0])}" if maps.targets else ""
     return text_block(f"{maps.method}{target}" * named, body.width), body
 
 
@@ -363,17 +379,23 @@ def _cell(pixels: NDArray[np.uint8], values: NDArray[Any], scale: Scale, label: 
     """Return a map over its image, with its name and its scale below."""
     width = max(pixels.shape[1], _NARROW)
     picture = Block.of(Image.fromarray(overlay(pixels, values, scale=scale)))
-    return padded(stacked([picture, text_block(label, width), _bar(scale, width)], 4), width=width)
+    bar = _bar(scale, pixels.shape[1])
+    return padded(stacked([picture, text_block(label, width), bar], 4), width=width)
 
 
 def _bar(scale: Scale, width: int) -> Block:
-    """Return the colours of a scale, as they look over a middle grey, and their numbers."""
+    """Return the colours of a scale, as they look over a middle grey, and their numbers.
+
+    It is as wide as the map, or as its numbers need.
+    """
+    low, high = _number(scale.low), _number(scale.high)
+    texts = [f"all {low}"] if scale.low == scale.high else [low, high]
+    width = max(width, sum(_at(text, 0)[2] for text in texts) + _GAP * (len(texts) - 1))
     ramp = np.tile(np.linspace(scale.low, scale.high, width), (_BAR, 1))
     colours = Block.of(Image.fromarray(_covered(128, ramp, scale)))
-    if scale.low == scale.high:
-        return stacked([colours, text_block(f"all {_number(scale.low)}", width, ink=FAINT)], 2)
-    low, high = _number(scale.low), _number(scale.high)
-    ends = [Item(box, text, FAINT) for text, box in ((low, _at(low, 0)), (high, _at(high, width)))]
+    ends = [
+        Item(_at(text, right), text, FAINT) for text, right in zip(texts, (0, width), strict=False)
+    ]
     return stacked([colours, Block(width, _ROW, tuple(ends))], 2)
 
 
@@ -388,12 +410,14 @@ def _number(value: float) -> str:
     return f"{value:.2g}"
 
 
-def _framed(found: list[Maps], page: Block, named: bool) -> Block:
+def _framed(found: list[Maps], page: Block, named: bool, fit: str) -> Block:
     """Return the page between its title and what its colours mean."""
     width = max(page.width, 3 * _NARROW)
     sizes = {geometry.size for one in found for image in one.geometries for geometry in image}
     seen = ["input {} x {}".format(*sizes.pop())] if len(sizes) == 1 else []
-    title = " · ".join([found[0].model, *[found[0].method] * (not named), *seen])
+    title = " · ".join(
+        [found[0].model, *[found[0].method] * (not named), *([fit] if fit else seen)]
+    )
     footer = text_block(" ".join(_meanings(found)), width, ink=FAINT)
     parts = [text_block(title, width, size=15), page, footer]
     return padded(stacked(parts, _GAP), width=width, border=_GAP)
@@ -401,21 +425,38 @@ def _framed(found: list[Maps], page: Block, named: bool) -> Block:
 
 def _meanings(found: list[Maps]) -> list[str]:
     """Return sentences about the colours."""
-    signs = {"positive" if one.sign == "positive" else "signed" for one in found}
     ways = [geometry for one in found for image in one.geometries for geometry in image]
     hidden = not all(covers_image(way, on_grid=False) for way in ways)
-    grids = sorted({way.grid for way in ways})
-    many = max(columns * rows for columns, rows in grids) > _MANY
+    grids = list(dict.fromkeys(way.grid for way in ways))  # in the order of the layers
+    many = max(columns * rows for columns, rows in grids) >= _MANY
     cells = ", ".join("{} x {}".format(*grid) for grid in grids[:6]) + ", …" * (len(grids) > 6)
     return [
-        *["Dark to bright: little to much."] * ("positive" in signs),
-        *["Values below zero count as zero."] * any(map(_has_negative, found)),
-        *["Red: above zero; white: zero; blue: below."] * ("signed" in signs),
+        *_colours(found),
         f"Maps of {cells} cells, interpolated bilinearly.",
         "The numbers below a map are the values at the ends of its colours.",
-        *[f"Those of more than {_MANY} cells end at their 99th percentile."] * many,
+        *[f"Those of {_MANY} cells or more end at their 99th percentile."] * many,
         *["Without colour: not seen by the model."] * hidden,
     ]
+
+
+def _colours(found: list[Maps]) -> list[str]:
+    """Return what the colours are; where they differ between methods, of which."""
+    plain = [one for one in found if one.sign == "positive"]
+    others = [one for one in found if one.sign != "positive"]
+    below = any(map(_has_negative, plain))
+    if plain and others:
+        zero = "; below zero counts as zero" * below
+        return [
+            f"{_methods(plain)}: dark to bright, little to much{zero}.",
+            f"{_methods(others)}: red above zero, pale at zero, blue below.",
+        ]
+    if others:
+        return ["Red: above zero; pale: zero; blue: below."]
+    return ["Dark to bright: little to much.", *["Values below zero count as zero."] * below]
+
+
+def _methods(found: list[Maps]) -> str:
+    return ", ".join(dict.fromkeys(one.method for one in found))
 
 
 def _has_negative(maps: Maps) -> bool:

@@ -318,7 +318,7 @@ def _patch(config: Any, family: Family) -> tuple[int, int]:
 
 
 def _classes(config: Any) -> tuple[str, ...]:
-    return tuple(str(config.id2label[number]) for number in range(config.num_labels))
+    return tuple(str(config.id2label.get(number, number)) for number in range(config.num_labels))
 
 
 def _caller(family: Family) -> Callable[[nn.Module, Tensor], Output]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -15,17 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["calls", "first_tensor", "outputs", "undisturbed"]
 
 
+# Threads take turns with a network, and with what torch keeps for the whole process.
+_TURNS: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
+_GUARD = threading.Lock()
+_EXACT: list[tuple[bool, bool]] = []
+
+
 @contextmanager
 def undisturbed(network: nn.Module) -> Iterator[None]:
     """Put the network into evaluation with frozen parameters; then restore all that could change.
 
+    Other threads wait for the same network. On a GPU, convolutions meanwhile run in full precision
+    and give the same bits every time.
+
     Restored, also after an exception: the mode of every module, which parameters require
     gradients and their gradients, and the state of torch's random generators.
     """
-    modes = [(module, module.training) for module in network.modules()]
-    parameters = [(p, p.requires_grad, p.grad) for p in network.parameters()]
-    devices = {p.device for p, _, _ in parameters if p.device.type == "cuda"}
-    with torch.random.fork_rng(devices=sorted(device.index or 0 for device in devices)):
+    devices = sorted({p.device.index or 0 for p in network.parameters() if p.is_cuda})
+    with _turn(network), _exact(bool(devices)), torch.random.fork_rng(devices=devices):
+        modes = [(module, module.training) for module in network.modules()]
+        parameters = [(p, p.requires_grad, p.grad) for p in network.parameters()]
         try:
             network.eval()
             for parameter, _, _ in parameters:
@@ -37,6 +48,32 @@ def undisturbed(network: nn.Module) -> Iterator[None]:
             for parameter, needed, gradient in parameters:
                 parameter.requires_grad_(needed)
                 parameter.grad = gradient
+
+
+def _turn(network: nn.Module) -> Any:
+    """Return the lock of a network; a thread may hold it more than once."""
+    with _GUARD:
+        return _TURNS.setdefault(network, threading.RLock())
+
+
+@contextmanager
+def _exact(on_gpu: bool) -> Iterator[None]:
+    """Run convolutions of a GPU in full precision, always by the same algorithm."""
+    if not on_gpu:
+        yield
+        return
+    flags = torch.backends.cudnn
+    with _GUARD:
+        _EXACT.append((flags.deterministic, flags.allow_tf32))
+        flags.deterministic, flags.allow_tf32 = True, False
+    try:
+        yield
+    finally:
+        with _GUARD:
+            before = _EXACT[0]
+            _EXACT.pop()
+            if not _EXACT:  # the last of all threads
+                flags.deterministic, flags.allow_tf32 = before
 
 
 @contextmanager

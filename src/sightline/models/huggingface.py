@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.models.families import FAMILIES, Family, build_model, default_preprocess
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, UnknownNameError
+from sightline.records import InputError, SightlineError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +24,7 @@ CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 # Newer checkpoints of images and text keep the processor of images as a part of this one.
 PROCESSORS = "processor_config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
-_FILES = f"{CONFIG}, {WEIGHTS[0]} (or its parts with {WEIGHTS[1]}) and {PROCESSOR}"
+_FILES = f"{CONFIG}, {WEIGHTS[0]} (or its parts with {WEIGHTS[1]}) and, if any, {PROCESSOR}"
 _FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
 
@@ -69,22 +71,29 @@ def load_folder(name: str, folder: Path) -> Model:
         family = FAMILIES[str(config.get("model_type"))]
     except UnknownNameError as error:
         raise UnknownNameError(f"{folder / CONFIG}: {error}") from None
-    made = getattr(transformers, _class_name(config, family))
+    made = getattr(transformers, _class_name(folder, config, family))
+    options: dict[str, Any] = {"attn_implementation": "sdpa"} if made._supports_sdpa else {}
+    if "add_pooling_layer" in signature(made.__init__).parameters:
+        options["add_pooling_layer"] = False  # nobody reads it, and its weights may be missing
     try:
-        with _quiet():
+        with _quiet(), torch.random.fork_rng(devices=[]):
             network, report = made.from_pretrained(
                 folder,
                 use_safetensors=True,
                 local_files_only=True,
                 dtype=torch.float32,
                 output_loading_info=True,
+                **options,
             )
-    except MemoryError:
+        _check_complete(folder, report)
+        return build_model(name, network.eval(), read_preprocess(folder, network.config))
+    except (SightlineError, MemoryError):
         raise
     except Exception as error:  # strangers wrote the files, and transformers raises anything
-        raise InputError(f"{folder}: cannot be loaded: {_first_line(error)}") from error
-    _check_complete(folder, report)
-    return build_model(name, network.eval(), read_preprocess(folder, network.config))
+        why = "its weights do not have the shapes that config.json says"
+        if "mismatch" not in str(error):
+            why = _first_line(error)
+        raise InputError(f"{folder}: cannot be loaded: {why}") from error
 
 
 def read_preprocess(folder: Path, config: Any) -> Preprocess:
@@ -130,7 +139,9 @@ def _colours(
 
 
 def _reason(error: Exception) -> str:
-    return f"has no {error}" if isinstance(error, KeyError) else str(error)
+    if isinstance(error, InputError):
+        return str(error)
+    return f"has no {error}" if isinstance(error, KeyError) else f"cannot be understood: {error}"
 
 
 def _sizes(said: dict[str, Any], usual: Preprocess) -> tuple[tuple[int, int] | None, int | None]:
@@ -149,9 +160,11 @@ def _sizes(said: dict[str, Any], usual: Preprocess) -> tuple[tuple[int, int] | N
     return ((short, short), None) if short else (usual.size, usual.resize_to)
 
 
-def _class_name(config: dict[str, Any], family: Family) -> str:
+def _class_name(folder: Path, config: dict[str, Any], family: Family) -> str:
     """Return the class to load: the one that was saved if it classifies, else the bare network."""
     saved = config.get("architectures") or [""]
+    if not isinstance(saved, list) or not isinstance(saved[0], str):
+        raise InputError(f"{folder / CONFIG}: architectures must be a list of names, got {saved!r}")
     return saved[0] if saved[0] in family.classifiers else family.base
 
 
@@ -173,10 +186,17 @@ def _quiet() -> Iterator[None]:
 
 def _check_complete(folder: Path, report: dict[str, Any]) -> None:
     """Refuse networks of which some weights would be random."""
-    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    missing = sorted(report["missing_keys"])
     if missing:
         shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
         raise InputError(f"{folder}: {len(missing)} weights are missing: {shown}")
+    # Of what else a file may hold, the text part and a decoder have layers, too.
+    more = [
+        name for name in report["unexpected_keys"] if re.search(r"\b(layers?|stages)\.\d", name)
+    ]
+    more = sorted(name for name in more if not re.search("text|decoder", name))
+    if more:
+        raise InputError(f"{folder}: config.json has fewer layers than the weights: {more[0]}")
 
 
 def _read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -185,7 +205,7 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
         values = json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise InputError(f"{folder}: has no {name}; a model's folder needs {_FILES}") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from error
     if not isinstance(values, dict):
         raise InputError(f"{path}: must hold an object, got {type(values).__name__}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -12,15 +13,15 @@ from torch import nn
 from sightline.models.cards import MODELS
 from sightline.models.hooks import first_tensor, outputs
 from sightline.models.model import Model, Output
+from sightline.models.preprocess import Preprocess
 from sightline.records import InputError, UnknownNameError
 from sightline.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from torch import Tensor
 
-    from sightline.models.preprocess import Preprocess
 
 __all__ = ["Description", "load_model"]
 
@@ -92,6 +93,8 @@ def load_model(
     >>> load_model("demo/vit")
     Model('demo/vit', 224x224 squash, patch 16x16, 12 layers, 4 heads, 4 classes)
     """
+    if isinstance(spec, str) and description is not None:
+        raise InputError(f"a description is for a network, not for the name {spec!r}")
     model = _by_name(spec) if isinstance(spec, str) else _own(spec, description)
     if device is not None:
         model.network.to(_usable(device))
@@ -101,7 +104,10 @@ def load_model(
 def _usable(device: str | torch.device) -> torch.device:
     """Return a device that is there."""
     try:
-        return torch.empty(0, device=device).device
+        found = torch.empty(0, device=device).device
+        if found.type == "meta":
+            raise RuntimeError("it holds no numbers")
+        return found
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         why = (str(error).splitlines() or [""])[0]
         raise InputError(f"device {str(device)!r} cannot be used: {why}") from error
@@ -147,10 +153,7 @@ def _own(network: nn.Module, description: Description | None) -> Model:
         from sightline.models.families import build_model
 
         return build_model(type(network).__name__, network)
-    for field in ("layers", "cam_layers", "prefix", "classes"):
-        if isinstance(getattr(description, field), str):
-            seen = f"got the text {getattr(description, field)!r}"
-            raise InputError(f"{field} of the description must be a sequence of names, {seen}")
+    _check(description)
     layers = tuple(_module(network, name) for name in description.layers)
     if not layers:
         raise InputError("description needs at least one layer, got none")
@@ -160,13 +163,35 @@ def _own(network: nn.Module, description: Description | None) -> Model:
         network,
         description.preprocess,
         _caller(description.layers[-1], bool(classes)),
-        side if isinstance(side, tuple) else (side, side),
+        (side, side) if isinstance(side, int) else tuple(side),  # type: ignore[arg-type]
         layers,
         tuple(_module(network, name) for name in description.cam_layers),
         tuple(description.prefix),
         description.heads,
-        tuple(map(str, range(classes))) if isinstance(classes, int) else tuple(classes),
+        tuple(map(str, range(classes) if isinstance(classes, int) else classes)),
     )
+
+
+def _check(description: Any) -> None:
+    """Raise where a description holds something of the wrong kind."""
+    if not isinstance(description, Description):
+        kind = type(description).__name__
+        raise InputError(f"description must be a Description, got {kind}")
+    if not isinstance(description.preprocess, Preprocess):
+        raise InputError(f"preprocess must be a Preprocess, got {description.preprocess!r}")
+    for field in ("layers", "cam_layers", "prefix", "classes"):
+        value = getattr(description, field)
+        counts = field == "classes" and isinstance(value, int) and value >= 0
+        if not counts and (isinstance(value, str) or not isinstance(value, Sequence)):
+            raise InputError(
+                f"{field} of the description must be a sequence of names, got {value!r}"
+            )
+    if not isinstance(description.heads, int):
+        raise InputError(f"heads of the description must be a number, got {description.heads!r}")
+    if not isinstance(description.patch, int | Sequence):
+        raise InputError(
+            f"patch of the description must be a side or a pair: {description.patch!r}"
+        )
 
 
 def _module(network: nn.Module, name: str) -> nn.Module:

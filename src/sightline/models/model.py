@@ -90,6 +90,10 @@ class Model:
         Names of the classes; empty where the network has none.
     pool : nn.Module or None
         Attention pooling at the end (SigLIP): a `torch.nn.MultiheadAttention`.
+    family : str
+        Type of the network in transformers; "module" for others.
+    own : Preprocess
+        The preprocessing it was loaded with; `fitted` begins from it.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Model:
     classes: tuple[str, ...] = ()
     pool: nn.Module | None = None
     family: str = "module"
+    own: Preprocess | None = None
 
     def __post_init__(self) -> None:
         if not self.cam_layers:
@@ -117,7 +122,12 @@ class Model:
                 raise InputError(f"{self.name}: tokens of prefix {known}, got {token!r}")
         if self.heads < 0:
             raise InputError(f"{self.name}: heads must be 0 or more, got {self.heads}")
-        self.preprocess.geometry(64, 48, self.patch)  # raises where the patch does not fit
+        if self.own is None:
+            object.__setattr__(self, "own", self.preprocess)
+        try:
+            self.preprocess.geometry(64, 48, self.patch)  # raises where the patch does not fit
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from error
 
     def __repr__(self) -> str:
         size = "any" if self.preprocess.size is None else "{}x{}".format(*self.preprocess.size)
@@ -154,15 +164,17 @@ class Model:
 
     def fitted(self, *, fit: str | None = None, size: int | Sequence[int] | None = None) -> Model:
         """Return the model with another fit or input size; it shares the network."""
-        old = self.preprocess
-        new, new_fit = old.size if size is None else _pair(size), old.fit if fit is None else fit
-        resize_to = old.resize_to
-        if resize_to is not None and old.size is not None and new is not None:
-            resize_to = round(resize_to * min(new) / min(old.size))
-        if new_fit == "native" and size is None and old.fit != "native":
-            new = None
-        changed = replace(old, size=new, fit=new_fit, resize_to=resize_to)
-        return replace(self, preprocess=changed)
+        old, own = self.preprocess, self.own or self.preprocess
+        fit = old.fit if fit is None else fit
+        new = None if size is None else _pair(size)
+        if new is None and (fit == "native") == (old.fit == "native"):
+            new = old.size
+        elif new is None and fit != "native":
+            new = old.size or own.size
+        resize_to = own.resize_to
+        if resize_to is not None and own.size is not None and new is not None:
+            resize_to = round(resize_to * min(new) / min(own.size))
+        return replace(self, preprocess=replace(old, size=new, fit=fit, resize_to=resize_to))
 
     def prepare(self, image: ImageLike) -> Inputs:
         """Return one image as the input of the network, on its device."""
@@ -179,8 +191,9 @@ class Model:
 
         A function tells how many from the pixels of one image.
         """
-        if isinstance(batch, int) and batch < 1:
-            raise InputError(f"batch must be 1 or more, got {batch}")
+        whole = isinstance(batch, int | np.integer)
+        if not callable(batch) and (not whole or batch < 1):
+            raise InputError(f"batch must be 1 or more, got {batch!r}")
         waiting: list[Inputs] = []
         most = 0
         for image in as_images(images):
@@ -189,7 +202,7 @@ class Model:
                 yield _joined(waiting)
                 waiting = []
             if not waiting:
-                most = batch if isinstance(batch, int) else batch(new.pixels)
+                most = batch(new.pixels) if callable(batch) else batch
             waiting.append(new)
         if waiting:
             yield _joined(waiting)
@@ -252,6 +265,9 @@ class Model:
         """Return the number of a class given by number or name."""
         self.check_classes(f"target {target!r}")
         if isinstance(target, str):
+            if self.classes.count(target) > 1:
+                same = [number for number, name in enumerate(self.classes) if name == target]
+                raise InputError(f"{self.name} has several classes {target!r}: give one of {same}")
             if target in self.classes:
                 return self.classes.index(target)
             if not target.isdecimal():
@@ -330,7 +346,10 @@ def _indices(asked: str | int | Iterable[int], count: int, what: str, name: str)
             )
     if not numbers:
         raise InputError(f"no {what}s were asked for")
-    return tuple(int(number) % count for number in numbers)
+    chosen = tuple(int(number) % count for number in numbers)
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"{what}s must differ, got {', '.join(map(str, chosen))}")
+    return chosen
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -53,6 +54,8 @@ class Preprocess:
     resample : {"nearest", "box", "bilinear", "bicubic", "lanczos", "hamming"}
         Pillow's filter.
 
+    Notes
+    -----
     Padding has the value 0 after this: the mean colour.
     """
 
@@ -72,8 +75,14 @@ class Preprocess:
             raise InputError(f"resample must be one of {', '.join(_FILTERS)}: {self.resample!r}")
         if self.size is None and self.fit != "native":
             raise InputError(f"fit {self.fit!r} needs a size")
+        if self.size is not None and self.fit != "native" and prod(self.size) > MAX_INPUT:
+            seen = f"{self.size[0]} x {self.size[1]}"
+            raise InputError(f"size must have at most {MAX_INPUT:,} pixels, got {seen}")
         for name in ("mean", "std"):
-            values = tuple(float(value) for value in getattr(self, name))
+            try:
+                values = tuple(float(value) for value in getattr(self, name))
+            except (TypeError, ValueError):
+                values = ()
             if len(values) != 3 or not np.isfinite(values).all():
                 raise InputError(f"{name} must be 3 numbers, got {getattr(self, name)!r}")
             object.__setattr__(self, name, values)
@@ -93,7 +102,9 @@ class Preprocess:
         )
         if found.size[0] * found.size[1] > MAX_INPUT:
             seen = f"{found.size[0]} x {found.size[1]} for an image of {width} x {height}"
-            raise InputError(f"input must have at most {MAX_INPUT:,} pixels, got {seen}; give size")
+            raise InputError(
+                f"input must have at most {MAX_INPUT:,} pixels, got {seen}; give a smaller size"
+            )
         return found
 
     @property
