@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sightline import explain, load_dataset, load_model
-from sightline.maps import METHODS, draw_maps
+from sightline import load_dataset
+from sightline.cli.explaining import Options, explain_images
+from sightline.data import write_facades
+from sightline.maps import METHODS
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from sightline.maps import Method
 
 PAGE = Path(__file__).parent / "methods.md"
@@ -55,15 +56,15 @@ Maps(cls of demo/vit: 20 images x 12 layers x 1 heads)
 From the shell, pictures of maps:
 
 ```console
-$ sightline facades churches --count 3
-Images (3): churches/images
+$ sightline facades churches --count 2 --seed 7
+Images (2): churches/images
 ...
 ```
 
 ```console
 $ sightline explain churches/images --method cls,rollout,gradcam --layer 3,7,11 --out grid.png
 Picture: grid.png
-Predicted by demo/vit (3): facade-00000.png Baroque (...), facade-00001.png Renaissance (...), ...
+Predicted by demo/vit (2): facade-00000.png Baroque (...), facade-00001.png Romanesque (...)
 Seconds: ..., of which loading ..., cls ..., rollout ..., gradcam ...
 Next: --maps maps.safetensors keeps the numbers.
 ```
@@ -74,7 +75,7 @@ And raw maps in a file, to be scored:
 
 ```console
 $ sightline explain churches/images --method cls --layer 6 --maps maps.safetensors
-Maps (3): maps.safetensors
+Maps (2): maps.safetensors
 ...
 ```
 
@@ -154,15 +155,16 @@ def render() -> str:
     return "\n".join(parts)
 
 
-def draw() -> Image.Image:
-    """Return the picture of the page."""
-    churches = load_dataset("facades", count=2, seed=7)
-    model = load_model("demo/vit")
-    found = [explain(model, churches, name, layers=[3, 7, 11]) for name in SHOWN]
-    says = [f"predicted: {target}" for target in found[-1].targets]
-    return draw_maps(found, churches, names=[c.image_id for c in churches], notes=says, tile=150)
+def draw() -> None:
+    """Draw the picture of the page, by the command that stands above it."""
+    with TemporaryDirectory() as folder:
+        write_facades(load_dataset("facades", count=2, seed=7), folder)
+        options = Options(
+            [Path(folder) / "images"], "demo/vit", SHOWN, layers="3,7,11", out=PICTURE
+        )
+        explain_images(options, lambda *_: None)
 
 
 if __name__ == "__main__":
     PAGE.write_text(render(), "utf-8")
-    draw().save(PICTURE, quality=88)
+    draw()
