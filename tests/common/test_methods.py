@@ -228,6 +228,8 @@ def state(model: Model) -> dict[str, Any]:
         "numpy": repr(np.random.get_state()),  # noqa: NPY002 (it must not be touched)
         "python": random.getstate(),
         "grad mode": (torch.is_grad_enabled(), torch.is_inference_mode_enabled()),
+        "flags": (torch.backends.cudnn.deterministic, torch.backends.cudnn.allow_tf32),
+        "defaults": (torch.get_default_dtype(), torch.get_num_threads()),
     }
 
 
