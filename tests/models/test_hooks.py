@@ -281,3 +281,39 @@ def test_what_a_network_keeps_from_a_pass_serves_later_ones() -> None:
     explain(model, image, "saliency")  # counts memory first, without gradients
     network(torch.ones(1, 3, 32, 32)).sum().backward()
     assert network.conv.weight.grad is not None
+
+
+class Attending(nn.Module):  # type: ignore[misc]
+    """One layer of attention over 16 patches, with a table kept from its first pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table: Any = None
+
+    def forward(self, tokens: Any) -> Any:
+        if self.table is None:
+            self.table = torch.linspace(0, 1, tokens.shape[1])[:, None] + 1
+        heads = (tokens * self.table)[:, None]
+        return torch.nn.functional.scaled_dot_product_attention(heads, heads, heads)[:, 0]
+
+
+class Small(nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.layer, self.head = nn.Conv2d(3, 4, 8, 8), Attending(), nn.Linear(4, 2)
+
+    def forward(self, pixels: Any) -> Any:
+        tokens = self.conv(pixels).flatten(2).transpose(1, 2)
+        return self.head(self.layer(tokens).mean(1))
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+def test_attention_leaves_a_network_fit_for_gradients(batch: int | None) -> None:
+    network = Small()
+    described = Description(["layer"], Preprocess(size=(32, 32)), 8, 2, heads=1)
+    model, image = load_model(network, described), np.zeros((32, 32, 3), np.uint8)
+    explain(model, image, "mean", batch=batch)
+    assert network.layer.table is not None
+    explain(model, image, "gradcam", batch=batch)
+    network(torch.ones(1, 3, 32, 32)).sum().backward()
+    assert network.conv.weight.grad is not None
