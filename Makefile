@@ -9,7 +9,7 @@ PIP := -m pip --disable-pip-version-check
 .PHONY: help demo test lint bench docs clean
 
 help:
-	@echo "make demo   install, draw images, score maps of them, print a table and where the results are"
+	@echo "make demo   install, run the study that ships into runs/demo, end with its leaderboard"
 	@echo "make test   lint + types + layer contract + all tests"
 	@echo "make lint   the first three alone"
 	@echo "make bench  ours beside the peers, with ratios"
@@ -48,5 +48,5 @@ docs: $(STAMP)
 	@echo "The pages are in site/index.html"
 
 clean:
-	rm -rf $(VENV) $(BENCH) site demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) site runs/demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,7 +12,7 @@ import typer
 from sightline.cli import app
 
 PAGE = Path(__file__).parent / "cli.md"
-HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli/app.py. -->\n\n# Command line\n"
+HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli/. -->\n\n# Command line\n"
 
 
 def render() -> str:
@@ -33,18 +33,14 @@ def _usage(name: str, command: Any) -> str:
             words.append(word if parameter.required else f"[{word}]")
         elif parameter.required:
             words.append(f"{parameter.opts[0]} FILE")
-    return " ".join(["sightline", name, *words, "[OPTIONS]"])
+    options = ["[OPTIONS]"] if any(not _is_argument(one) for one in command.params) else []
+    return " ".join(["sightline", name, *words, *options])
 
 
 def _section(command: Any) -> list[str]:
     rows = [_row(parameter) for parameter in command.params]
-    return [
-        f"{inspect.cleandoc(command.help)}\n",
-        "| option | meaning | default |",
-        "| --- | --- | --- |",
-        *rows,
-        "",
-    ]
+    head = ["| option | meaning | default |", "| --- | --- | --- |"] if rows else []
+    return [f"{inspect.cleandoc(command.help)}\n", *head, *rows, *([""] if rows else [])]
 
 
 def _row(parameter: Any) -> str:

@@ -34,7 +34,8 @@ A column is named `metric` or `metric@threshold`: `coverage`, `iou@90`, `recall@
 `iou@matched`, `top_k_any@k5` (pixels), `pointing@tol15` (pixels). Beside it stand
 `metric_chance`, what a map without information scores, and for IoU `iou_ceiling`. Metrics against
 a soft target that declare no chance have `metric_uniform`, the score of a uniform map.
-`annotation_area` is `g`, `attention_area@threshold` is `a`.
+`annotation_area` is `g`, `attention_area@threshold` is `a`. The ceiling is the best score possible
+at these areas; where none is given, it is the better end of the range.
 """
 SECTION = re.compile(r"\n\n(?:Parameters|Returns|Examples|References)\n-+\n")
 VARIANTS = {"pointing": ["pointing@tol15"]}
@@ -45,8 +46,8 @@ def render() -> str:
     lead = _code(spec.name for spec in METRICS.values() if spec.role == "primary")
     rows = [
         f"These lead a table, the others support them: {lead}.\n",
-        "| name | meaning | range | better | chance |",
-        "| --- | --- | --- | --- | --- |",
+        "| name | meaning | range | better | chance | ceiling |",
+        "| --- | --- | --- | --- | --- | --- |",
         *map(_row, METRICS.values()),
         "",
     ]
@@ -63,6 +64,7 @@ def _row(spec: MetricSpec) -> str:
         f"{low} … {high}",
         "–" if spec.direction == "neither" else spec.direction,
         chance,
+        "–" if spec.ceiling is None else str(spec.ceiling),
     ]
     return f"| {' | '.join(cells)} |"
 

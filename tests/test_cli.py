@@ -20,7 +20,6 @@ import sightline
 from sightline.cli import app
 from sightline.data import read_annotations
 from sightline.data.datasets import load_dataset
-from sightline.data.demo import METHODS
 from sightline.data.report import inspect_dataset
 from sightline.metrics import METRICS
 
@@ -56,8 +55,11 @@ def score(files: Path, *options: object, out: str = "scores.csv", code: int = 0)
 
 def test_version_and_help() -> None:
     assert run("--version").stdout == f"sightline {sightline.__version__}\n"
-    for command in ([], ["score"], ["metrics"], ["demo"], ["inspect"], ["facades"]):
-        assert "Usage:" in run(*command, "--help").stdout
+    listed = run("--help").stdout
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        assert f" {name} " in listed
+        assert "Usage:" in run(name, "--help").stdout
     assert "cover the whole image" in " ".join(run("score", "--help").stdout.split())
 
 
@@ -208,6 +210,8 @@ def test_output_is_checked_before_the_maps_are_read(tmp_path: Path) -> None:
 
 def test_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "demo").write_text("")
+    result = run("demo", "--out", tmp_path, code=2)
+    assert result.stderr == f"error: {tmp_path / 'demo'}: must be a folder for results, is a file\n"
     result = run("demo", "--out", tmp_path / "demo", code=2)
     assert re.fullmatch(r"error: .*Not a directory.*\n", result.stderr)
 
@@ -227,27 +231,6 @@ def test_log_of_the_library_is_shown(files: Path, monkeypatch: pytest.MonkeyPatc
     result = score(files, "--json")
     assert "compiling [once]" in result.stderr
     json.loads(result.stdout)
-
-
-def test_demo_and_the_line_it_ends_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    out = run("demo").stdout
-    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
-    assert rows["constant"] == rows["chance"]
-    assert rows["ceiling"].count("1.000") == 4
-    assert float(rows["sees-the-parts"][0]) > float(rows["centre-gaussian"][0])
-    annotations = read_annotations("demo/annotations.json")
-    assert len(annotations) == 24
-    for method in METHODS:
-        assert method in rows
-        assert len(list(Path("demo/maps", method).glob("*.npy"))) == 24
-        frame = pd.read_csv(f"demo/scores/{method}.csv")
-        assert frame["region"].isna().sum() == 24
-        assert frame["region"].notna().sum() == sum(len(a.regions) for a in annotations.values())
-    (line,) = (line for line in out.splitlines() if line.strip().startswith("sightline score"))
-    run(*shlex.split(line)[1:])
-    again = pd.read_csv("demo/scores.csv")
-    assert again.equals(pd.read_csv("demo/scores/sees-the-parts.csv"))
 
 
 # --- data sets -----------------------------------------------------------------------------------
@@ -470,8 +453,9 @@ def test_confounded_facades_differ(tmp_path: Path) -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from typer.testing import CliRunner; from sightline.cli import app; "
-        "CliRunner().invoke(app, ['inspect', '--help']); "
-        "print(*{'PIL', 'pandas', 'scipy', 'numba', 'torch', 'numpy'} & sys.modules.keys())"
+        "[CliRunner().invoke(app, [name, '--help']) for name in ('inspect', 'run', 'show')]; "
+        "heavy = {'PIL', 'pandas', 'scipy', 'numba', 'torch', 'numpy', 'duckdb', 'pyarrow'}; "
+        "print(*heavy & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -517,14 +501,17 @@ def test_files_of_the_page_are_read(tmp_path: Path) -> None:
     }
 
 
-def test_the_demo_names_a_command_that_works(tmp_path: Path) -> None:
-    """Outside the path of the shell, the program is named by where it is."""
+def test_a_command_is_named_by_where_it_is(tmp_path: Path) -> None:
+    """Outside the path of the shell, the name of the program alone would not be found."""
     program = Path(sys.executable).with_name("sightline")
     done = subprocess.run(
-        [program, "demo"], cwd=tmp_path, env={"PATH": "/usr/bin"}, check=True, text=True,
+        [program, "new", "my study.yml", "--model", "demo/cnn"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin"},
+        check=True,
+        text=True,
         capture_output=True,
-    )  # fmt: skip
+    )
     command = shlex.split(done.stdout.splitlines()[-1])
-    assert command[0] == str(program)
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert (tmp_path / "demo" / "scores.csv").exists()
+    assert command == [str(program), "run", "my study.yml", "--dry-run"]
+    assert (tmp_path / "my study.yml").exists()

@@ -9,16 +9,33 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
+import yaml
+from pydantic_core import PydanticUndefined
 from typer.testing import CliRunner
 
 import sightline
 from benchmarks import attention as attention_bench
 from benchmarks import data as data_bench
 from benchmarks import maps as bench
-from sightline import data, geometry, maps, metrics, models, records
+from benchmarks import study as study_bench
+from sightline import (
+    data,
+    executors,
+    geometry,
+    maps,
+    metrics,
+    models,
+    records,
+    results,
+    runner,
+    store,
+    study,
+)
 from sightline.cli import app
+from sightline.study.files import parse_study
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -29,10 +46,28 @@ LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
 RUN_ELSEWHERE = "annotations.md"  # by test_cli.py
 
 
+README = (ROOT / "README.md").read_text("utf-8")
+FILE = re.compile(r"# ([\w-]+\.yml)\n")
+
+
 def having(language: str) -> pytest.MarkDecorator:
     """Walk the pages with a block of a language."""
     pages = [page for page, text in PAGES.items() if f"```{language}\n" in text]
     return pytest.mark.parametrize("page", sorted(pages))
+
+
+def studies(text: str) -> dict[str, str]:
+    """Return the study files that a page shows, by the names in their first lines."""
+    bodies = [body for language, body in BLOCK.findall(text) if language == "yaml"]
+    named = [(FILE.match(body), body) for body in bodies]
+    assert all(match for match, _ in named), "a study file begins with its name: # first.yml"
+    return {match[1]: body for match, body in named if match}
+
+
+def write_studies(text: str, folder: Path) -> None:
+    """Put the study files of a page where its examples look for them."""
+    for name, body in studies(text).items():
+        (folder / name).write_text(body, encoding="utf-8")
 
 
 # --- examples ------------------------------------------------------------------------------------
@@ -43,6 +78,7 @@ def test_examples_give_what_they_show(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_studies(PAGES[page], tmp_path)
     text = re.sub(r"^```.*$", "", PAGES[page], flags=re.MULTILINE)  # a blank line ends the output
     examples = doctest.DocTestParser().get_doctest(text, {}, page, str(DOCS / page), 0)
     report: list[str] = []
@@ -56,6 +92,7 @@ def test_commands_print_what_is_shown(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    write_studies(PAGES[page], tmp_path)
     blocks = [body for language, body in BLOCK.findall(PAGES[page]) if language == "console"]
     for block in blocks:
         command, _, expected = block.partition("\n")
@@ -68,9 +105,17 @@ def test_commands_print_what_is_shown(
 @pytest.mark.parametrize("page", sorted(set(PAGES) - {RUN_ELSEWHERE}))
 def test_no_example_escapes(page: str) -> None:
     for language, body in BLOCK.findall(PAGES[page]):
-        assert language in ("pycon", "console", "bash"), f"nothing runs a block in {language!r}"
+        assert language in ("pycon", "console", "bash", "yaml"), (
+            f"nothing runs a block in {language!r}"
+        )
         assert ("\n>>> " in "\n" + body) == (language == "pycon")
         assert language == "console" or "sightline " not in re.sub(r">>>.*", "", body)
+
+
+@pytest.mark.parametrize("page", ["../README.md", *sorted(PAGES)])
+def test_study_files_are_read(page: str) -> None:
+    for name, body in studies((DOCS / page).read_text("utf-8")).items():
+        assert parse_study(body, name).name == name.removesuffix(".yml")
 
 
 # --- complete ------------------------------------------------------------------------------------
@@ -83,7 +128,12 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [sightline, metrics, data, geometry, models, maps, records], ids=lambda m: m.__name__
+    "module",
+    [
+        *(sightline, metrics, data, geometry, models, maps, records),
+        *(study, store, results, runner, executors),
+    ],
+    ids=lambda m: m.__name__,
 )
 def test_every_public_name_is_on_the_page_of_the_api(module: Any) -> None:
     named = set(re.findall(r"^::: [\w.]+\.(\w+)$|`(?:[\w.]+\.)?(\w+)`", PAGES["api.md"], re.M))
@@ -95,6 +145,22 @@ def test_every_public_name_is_on_the_page_of_the_api(module: Any) -> None:
 def test_every_data_set_is_documented_with_its_options(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", PAGES["datasets.md"], re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", row)) == set(data.DATASETS[name].options)
+
+
+@pytest.mark.parametrize("key", study.Study.model_fields)
+def test_every_key_of_a_study_is_documented(key: str) -> None:
+    assert f"\n| `{key}` |" in PAGES["studies.md"]
+    default = study.Study.model_fields[key].get_default(call_default_factory=True)
+    if default not in (PydanticUndefined, (), None) and key != "engine":
+        (cell,) = re.findall(rf"^\| `{key}` \|.*\| `(.*)` \|$", PAGES["studies.md"], re.MULTILINE)
+        wanted = list(default) if isinstance(default, tuple) else default
+        assert yaml.safe_load(cell) == wanted
+
+
+def test_every_table_of_results_is_documented() -> None:
+    public = {name for name in vars(results.Results) if not name.startswith("_")}
+    named = set(re.findall(r"`(\w+)[`(]", PAGES["results.md"]))
+    assert public - {"path"} <= named
 
 
 def test_every_command_is_documented() -> None:
@@ -118,6 +184,12 @@ def test_every_figure_of_the_data_benchmark_is_documented() -> None:
     _, *rows = data_bench.rows(dict.fromkeys(data_bench.TASKS, 1.0))
     for text, unit, wanted, *_ in rows:
         assert f"\n| {text} | {unit} | {wanted} |" in PAGES["benchmarks.md"]
+
+
+def test_every_target_of_the_study_benchmark_is_documented() -> None:
+    for target in study_bench.TARGETS.values():
+        row = f"\n| {target.text} | {target.unit} | ≤ {target.most:g} |"
+        assert row in PAGES["benchmarks.md"]
 
 
 def test_every_way_of_the_attention_benchmark_is_documented() -> None:
@@ -168,7 +240,7 @@ def test_links_lead_to_files(page: str) -> None:
 def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"
-    folders = ("metrics", "data", "models", "maps")
+    folders = ("metrics", "data", "models", "maps", "study", "store", "results", "runner")
     homes = (ROOT, source, *(source / folder for folder in folders), DOCS)
     for name in set(re.findall(r"[\w/]+\.(?:py|md|toml)\b", tree)):
         assert any((home / name).is_file() for home in homes), name
@@ -181,14 +253,12 @@ def test_citation_names_the_version() -> None:
 
 # --- README --------------------------------------------------------------------------------------
 
-README = (ROOT / "README.md").read_text("utf-8")
-
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_readme_examples_print_what_they_show(
     number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    blocks = BLOCK.findall(README)
+    blocks = [block for block in BLOCK.findall(README) if block[0] != "yaml"]
     assert [language for language, _ in blocks] == ["python", "text"] * 2
     exec(blocks[2 * number][1], {})  # noqa: S102 (the README is ours)
     assert capsys.readouterr().out == blocks[2 * number + 1][1]
@@ -199,3 +269,27 @@ def test_the_readme_names_every_command_target_and_file() -> None:
         assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     for link, _ in LINK.findall(README):
         assert (ROOT / link).exists(), link
+
+
+def test_the_readme_study_over_maps_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_studies(README, tmp_path)
+    dataset = data.load_dataset("facades", count=3, seed=7)
+    data.write_facades(dataset, tmp_path / "photos")
+    for folder in ("heatmaps", "eyes"):
+        (tmp_path / folder).mkdir()
+        for sample in dataset:
+            np.save(tmp_path / folder / sample.image_id, np.ones((7, 9)))
+    ran = CliRunner().invoke(app, ["run", "given.yml", "--workers", "1"])
+    assert ran.exit_code == 0, ran.output
+    with results.open_results("runs/given") as found:
+        board = found.leaderboard()
+    assert board["n"].tolist() == [3, 3]
+    assert board["value"].tolist() == pytest.approx(board["chance"].tolist())
+
+
+def test_the_readme_calls_commands_that_are_there() -> None:
+    group: Any = typer.main.get_command(app)
+    called = set(re.findall(r"(?:^ +|`)(?:\.venv/bin/)?sightline (\w+)", README, re.MULTILINE))
+    assert called <= set(group.commands)
+    assert {"new", "run", "show", "query", "export"} <= called

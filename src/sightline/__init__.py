@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.data import DATASETS, load_dataset
+    from sightline.executors import run_study
     from sightline.geometry import Geometry
     from sightline.maps import METHODS, Maps, explain
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
     from sightline.models import MODELS, Model, load_model
+    from sightline.results import Results, open_results
+    from sightline.study import Study, load_study
 
 __version__ = "0.1.0.dev0"
 
@@ -22,11 +25,16 @@ _HOME = {
     "MODELS": "sightline.models",
     "Maps": "sightline.maps",
     "Model": "sightline.models",
+    "Results": "sightline.results",
     "Scores": "sightline.metrics",
+    "Study": "sightline.study",
     "compute_all_metrics": "sightline.metrics",
     "explain": "sightline.maps",
     "load_dataset": "sightline.data",
     "load_model": "sightline.models",
+    "load_study": "sightline.study",
+    "open_results": "sightline.results",
+    "run_study": "sightline.executors",
     "score_maps": "sightline.metrics",
 }
 
@@ -38,12 +46,17 @@ __all__ = [
     "MODELS",
     "Maps",
     "Model",
+    "Results",
     "Scores",
+    "Study",
     "__version__",
     "compute_all_metrics",
     "explain",
     "load_dataset",
     "load_model",
+    "load_study",
+    "open_results",
+    "run_study",
     "score_maps",
 ]
 

@@ -43,6 +43,9 @@ class Registry(Mapping[str, T]):
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise UnknownNameError(f"unknown {self.kind} {name!r}{hint} Known: {', '.join(self)}")
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # without looking for the nearest name
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sightline.metrics import METRICS, MetricSpec, soft_target
@@ -13,6 +14,8 @@ from sightline.metrics.spec import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from sightline.metrics.spec import Formula
 
 HEIGHT, WIDTH = 12, 16
 BOX = (0.25, 0.25, 0.5, 0.75)
@@ -86,6 +89,62 @@ def test_a_constant_map_scores_chance(spec: MetricSpec, level: float) -> None:
     facts = Facts(MASK.size, np.array(MASK.sum() * 1.0), selected, 5)
     found = float(score(spec, np.full(MASK.shape, level)))
     assert abs(found - float(spec.chance.value(facts))) <= 1e-12
+
+
+def areas() -> tuple[Any, Any]:
+    """Selected and annotated shares, those of whole images among them."""
+    a, g = np.random.default_rng(2).uniform(0.001, 1, (2, 300))
+    a[:3], g[1:4] = 1, 1
+    g[10:20] = a[10:20]
+    return a, g
+
+
+def computed_by_duckdb(expression: str | None, a: Any, g: Any) -> Any:
+    """Evaluate an expression over the columns a and g."""
+    import duckdb
+
+    assert expression is not None
+    table = pa.table({"a": a, "g": g})
+    query = f"SELECT CAST({expression} AS DOUBLE) AS value FROM areas"  # noqa: S608
+    with duckdb.connect() as connection:
+        connection.register("areas", table)
+        return connection.execute(query).fetchnumpy()["value"]
+
+
+def formulas(spec: MetricSpec) -> list[Formula]:
+    return [formula for formula in (spec.chance, spec.ceiling) if formula is not None]
+
+
+@every(lambda spec: any(formula.sql for formula in formulas(spec)))
+def test_formulas_say_the_same_to_people_arrays_and_data_bases(spec: MetricSpec) -> None:
+    a, g = areas()
+    for formula in formulas(spec):
+        found = computed_by_duckdb(formula.sql, a, g)
+        expected = np.broadcast_to(formula.value(Facts(1, g, a)), g.shape)
+        assert np.abs(found - expected).max() <= 1e-12 * max(1, np.abs(expected).max())
+
+
+def test_formulas_that_need_more_than_areas_have_no_expression() -> None:
+    chances = {spec.name: spec.chance for spec in METRICS.values() if spec.chance is not None}
+    assert [name for name, chance in chances.items() if chance.sql is None] == ["top_k_any"]
+    assert chances["iou"].sql == "a*g / (a + g - a*g)"
+
+
+@every(lambda spec: spec.ceiling is not None)
+def test_the_ceiling_is_above_chance_and_reached_by_the_best_selection(spec: MetricSpec) -> None:
+    assert spec.ceiling is not None
+    assert spec.chance is not None
+    a, g = areas()
+    facts = Facts(1, g, a)
+    ceiling = np.broadcast_to(spec.ceiling.value(facts), g.shape)
+    assert (spec.chance.value(facts) <= ceiling * (1 + 1e-12)).all()
+    best = MASK + 0.1 * RNG.random(MASK.shape)
+    for percentile in (97, 90, 87.5, 60):
+        found = float(np.ravel(spec.function(best, MASK, percentile))[0])
+        own = Facts(
+            MASK.size, np.array(MASK.sum() * 1.0), np.array(MASK.size * (100 - percentile) / 100)
+        )
+        assert found == pytest.approx(float(spec.ceiling.value(own)), abs=1e-12)
 
 
 @every()

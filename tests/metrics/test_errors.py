@@ -28,8 +28,8 @@ BOX = (0.1, 0.1, 0.6, 0.6)
         (np.ones((2, 0, 5)), np.ones((2, 0, 5)), "maps must not be empty; got shape 2×0×5"),
         (MAPS * 1j, MASKS, "maps must hold real numbers; got dtype complex128"),
         (np.full((4, 5), "a"), MASKS[0], "maps must hold real numbers"),
-        (MAPS, MASKS[:2], "shape of maps 3×4×5; got shape 2×4×5"),
-        (MAPS, MASKS[:, None], "shape of maps 3×4×5; got shape 3×1×4×5"),
+        (MAPS, MASKS[:2], "shape of maps 3×4×5, where .*; got shape 2×4×5"),
+        (MAPS, MASKS[:, None], "shape of maps 3×4×5, .*; got shape 3×1×4×5"),
         (MAPS, MASKS[:, :, :4], "height and width 4×5; got shape 3×4×4"),
         (MAPS, MASKS[0, 0], "height and width 4×5; got shape 5"),
         (MAPS, MASKS * 255, r"only 0 and 1 \(or booleans\); found 255.*masks > 0"),
@@ -83,15 +83,27 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("regions", "message"),
     [
-        ([[BOX], [BOX]], r"one entry per map \(3\); got 2"),
-        ([[BOX], [BOX], [(1.2, 0, 1.5, 1)]], r"region 0 of map 2 lies wholly outside the image"),
-        ([[BOX], [BOX], [BOX, (10, 20, 50, 60)]], "region 1 of map 2 has box edges that are no sh"),
-        ([[BOX], [(0, 0, math.nan, 1)], []], "region 0 of map 1 has a box that is not finite"),
-        ([[(0.6, 0, 0.1, 1)], [], []], "region 0 of map 0 must be a box .* x0 ≤ x1"),
-        ([[MASKS[0, :3]], [], []], "region 0 of map 0 must be a box .* size 4×5; got shape 3×5"),
-        ([[MASKS[0] * 7], [], []], "region 0 of map 0 must be a mask of 0 and 1; found 7"),
-        ([[(0.1, 0.2, 0.3)], [], []], "region 0 of map 0 must be a box .* got shape 3"),
-        ([np.ones((2, 5)), [], []], "regions of map 0 must be boxes .* got shape 2×5"),
+        ([[BOX], [BOX]], r"one entry for all maps \(1\) or one entry per map \(3\); got 2"),
+        (
+            [[BOX], [BOX], [(1.2, 0, 1.5, 1)]],
+            r"region 0 of regions\[2\] lies wholly outside the image",
+        ),
+        (
+            [[BOX], [BOX], [BOX, (10, 20, 50, 60)]],
+            r"region 1 of regions\[2\] has box edges that are no sh",
+        ),
+        (
+            [[BOX], [(0, 0, math.nan, 1)], []],
+            r"region 0 of regions\[1\] has a box that is not finite",
+        ),
+        ([[(0.6, 0, 0.1, 1)], [], []], r"region 0 of regions\[0\] must be a box .* x0 ≤ x1"),
+        (
+            [[MASKS[0, :3]], [], []],
+            r"region 0 of regions\[0\] must be a box .* size 4×5; got shape 3×5",
+        ),
+        ([[MASKS[0] * 7], [], []], r"region 0 of regions\[0\] must be a mask of 0 and 1; found 7"),
+        ([[(0.1, 0.2, 0.3)], [], []], r"region 0 of regions\[0\] must be a box .* got shape 3"),
+        ([np.ones((2, 5)), [], []], r"regions\[0\] must be boxes .* got shape 2×5"),
     ],
 )
 def test_wrong_regions(regions: Any, message: str) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from itertools import groupby
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -88,6 +90,88 @@ def test_regions_given_once_serve_every_map(scores: sightline.Scores) -> None:
     assert scores.regions is not None
     for name in scores.regions:
         assert np.array_equal(shared.regions[name], scores.regions[name], equal_nan=True)
+
+
+def annotated(ignoring: bool = False) -> list[Annotation]:
+    """Two annotations: a box and a disc, and a box and, if asked for, something to ignore."""
+    disc = np.hypot(*(np.mgrid[:6, :7] - 2.5)) < 2
+    flags = ("ignore",) if ignoring else ()
+    regions = (
+        (Region("a", box=(0, 0, 0.5, 0.5), index=4), Region("b", "mask", mask=disc, index=7)),
+        (
+            Region("c", box=(0.2, 0.4, 0.9, 1)),
+            Region("d", box=(0, 0, 0.3, 1), flags=flags, index=1),
+        ),
+    )
+    return [Annotation(f"{i}.jpg", regions=own) for i, own in enumerate(regions)]
+
+
+@pytest.mark.parametrize("ignoring", [False, True])
+@pytest.mark.parametrize("names", [None, ["coverage", "kl", "nss", "pointing@tol1"]])
+def test_regions_may_be_given_for_each_index_of_the_first_axis(ignoring: bool, names: Any) -> None:
+    maps = RNG.random((2, 3, 4, 6, 7))
+    each = [annotation for annotation in annotated(ignoring) for _ in range(12)]
+    once = sightline.score_maps(maps, regions=annotated(ignoring), metrics=names)
+    assert once.regions is not None
+    apart = sightline.score_maps(maps, regions=each, metrics=names)
+    assert apart.regions is not None
+    for one, other in ((once, apart), (once.regions, apart.regions)):
+        assert list(one) == list(other)
+        for name in one:
+            assert one[name].tobytes() == other[name].tobytes(), name
+    assert once["coverage"].shape == (2, 3, 4)
+    assert once.regions.map.tolist() == apart.regions.map.tolist()
+    assert once.regions.region.tolist() == apart.regions.region.tolist()
+    assert once.regions.label.tolist() == apart.regions.label.tolist()
+    assert set(once.regions.map.tolist()) == set(range(24))
+
+
+def test_regions_are_drawn_once_per_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    draw = Region.to_mask
+
+    def counted(self: Region, height: int, width: int) -> Any:
+        drawn.append(self.label)
+        return draw(self, height, width)
+
+    monkeypatch.setattr(Region, "to_mask", counted)
+    sightline.score_maps(RNG.random((2, 5, 6, 7)), MASKS[0, 0], regions=annotated())
+    assert drawn == ["b"]
+
+
+def test_shuffled_auc_compares_with_other_images_not_with_other_layers() -> None:
+    maps = RNG.random((2, 3, 4, 6, 7))
+    found = sightline.score_maps(maps, regions=annotated(), metrics=["shuffled_auc"])
+    masks = np.stack([annotation.union_mask(6, 7) for annotation in annotated()])
+    for image in range(2):
+        expected = metrics.compute_shuffled_auc(maps[image], masks[image], masks[1 - image] * 1.0)
+        assert np.array_equal(found["shuffled_auc"][image], expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 1, 1), (1, 3, 1), (2, 1, 4), (2, 3, 4)])
+def test_masks_and_pixels_to_ignore_serve_whole_axes(shape: tuple[int, ...]) -> None:
+    maps = RNG.random((2, 3, 4, 6, 7))
+    masks, ignored = RNG.random((2, *shape, 6, 7)) < 0.3
+    found = sightline.score_maps(maps, masks, ignore=ignored, metrics=["iou", "auc_roc", "entropy"])
+    whole = [np.broadcast_to(array, maps.shape) for array in (masks, ignored)]
+    for index in np.ndindex(2, 3, 4):
+        own = (array[index] for array in whole)
+        single = sightline.score_maps(
+            maps[index], next(own), ignore=next(own), metrics=["iou", "auc_roc", "entropy"]
+        )
+        for name in found:
+            assert found[name][index] == single[name], (name, index)
+
+
+def test_the_number_of_regions_must_fit() -> None:
+    maps = RNG.random((2, 3, 6, 7))
+    message = (
+        r"all maps \(1\), one per index of their first axis \(2\) or one entry per map \(6\); got 3"
+    )
+    with pytest.raises(InputError, match=message):
+        sightline.score_maps(maps, regions=BOXES[:3])
+    with pytest.raises(InputError, match="got 0"):
+        sightline.score_maps(maps, regions=[])
 
 
 def test_an_annotation_brings_labels_and_numbers() -> None:
@@ -221,43 +305,159 @@ def test_frames(scores: sightline.Scores) -> None:
     assert len(regions) == 12
 
 
-def test_rows_follow_the_schema(scores: sightline.Scores) -> None:
-    names = [f"image-{i}" for i in range(6)]
-    rows = scores.to_rows({"image": names, "model": "vit", "layer": range(6), "seed": 3})
-    assert rows.schema.equals(ROW_SCHEMA)
-    data = rows.to_pandas()
-    whole, parts = data[data["region"].isna()], data[data["region"].notna()]
-    scored = [n for n in scores if n.partition("@")[0] in {*metrics.METRICS, "attention_area"}]
-    assert len(whole) == 6 * len(scored)
+def plain_rows(scores: sightline.Scores, keep: Any, keys: Any, visible: Any) -> list[Any]:
+    """Write the rows in loops; `keys` gives image and layer of a map, `visible` of a region."""
     assert scores.regions is not None
-    regional = [
-        n for n in scores.regions if n.partition("@")[0] in {*metrics.METRICS, "attention_area"}
-    ]
-    assert len(parts) == 12 * len(regional)
-    assert not data.duplicated(["image", "region", "metric", "threshold"]).any()
-    one = whole[(whole["metric"] == "iou") & (whole["threshold"] == "90")]
-    assert one["value"].to_list() == scores["iou@90"].ravel().tolist()
-    assert one["image"].to_list() == names
-    assert one["layer"].to_list() == list(range(6))
-    assert np.allclose(one["area"], scores["annotation_area"].ravel())
-    assert set(data["model"]) == {"vit"}
-    assert set(data["seed"]) == {3}
-    assert data["head"].isna().all()
-    assert set(data["visible"]) == {1.0}
-    free = whole[whole["metric"] == "coverage"]
-    assert set(free["threshold"]) == {""}
-    box = parts[(parts["metric"] == "recall") & (parts["threshold"] == "50")]
-    assert box["value"].to_list() == scores.regions["recall@50"].tolist()
-    assert box["region"].to_list() == [0, 1] * 6
-    assert box["image"].to_list() == [name for name in names for _ in range(2)]
-    assert np.allclose(box["area"], scores.regions["annotation_area"])
+    parts: list[Any] = [(scores, range(6), [None] * 6, [1.0] * 6)]
+    parts.append((scores.regions, scores.regions.map, scores.regions.region, visible))
+    rows = []
+    for columns, owner, numbers, seen in parts:
+        names = [name for name in columns if keep(*name.partition("@")[::2])]
+        order = list(dict.fromkeys(name.partition("@")[0] for name in names))
+        for name in sorted(names, key=lambda name: order.index(name.partition("@")[0])):
+            metric, _, threshold = name.partition("@")
+            for line, value in enumerate(columns[name].ravel().tolist()):
+                area = np.float32(columns["annotation_area"].ravel()[line])
+                key = (*keys(owner[line]), numbers[line], metric, threshold)
+                rows.append((*key, value, area, np.float32(seen[line])))
+    return rows
+
+
+def test_rows_equal_those_of_a_loop(scores: sightline.Scores) -> None:
+    visible = np.linspace(0.5, 1.0, 12)
+    layers = [0, 1, None, 0, 1, None]
+    keys = {"image": [f"image-{i // 3}" for i in range(6)], "layer": layers, "model": "vit"}
+    rows = scores.to_rows({**keys, "seed": 3}, regions={"visible": visible})
+    assert rows.schema.equals(ROW_SCHEMA)
+    columns = ["image", "layer", "region", "metric", "threshold", "value", "area", "visible"]
+    found = list(zip(*(rows[name].to_pylist() for name in columns), strict=True))
+
+    def key(index: int) -> tuple[str, int | None]:
+        return f"image-{index // 3}", layers[index]
+
+    def keep(metric: str, _: str) -> bool:
+        return metric in metrics.METRICS or metric == "top_k_any_chance"
+
+    assert found == plain_rows(scores, keep, key, visible)
+    assert set(rows["model"].to_pylist()) == {"vit"}
+    assert set(rows["seed"].to_pylist()) == {3}
+    assert rows["head"].null_count == rows.num_rows
+    for name in ("study", "rules", "variant", "method", "target", "check"):
+        assert rows[name].to_pylist() == [""] * rows.num_rows
+
+
+@pytest.mark.parametrize(
+    ("ties", "areas"),
+    [("share", {"mass60", "mean"}), ("include", {"90", "97.5", "mass60", "mean", "matched"})],
+)
+def test_rows_tell_the_selected_share_where_it_does_not_follow(ties: Any, areas: set[str]) -> None:
+    options: dict[str, Any] = {"percentiles": (90, 97.5), "ties": ties}
+    selection = ("percentile", "mass", "mean", "matched")
+    found = sightline.score_maps(MAPS, MASKS, regions=BOXES, selection=selection, **options)
+    frame = found.to_rows({"image": [str(i) for i in range(6)]}).to_pandas()
+    stored = frame[frame["metric"] == "attention_area"]
+    assert set(stored["threshold"]) == areas
+    keys = ["image", "region", "threshold"]
+    for figures, selected in (
+        (found, stored["region"].isna()),
+        (found.regions, stored["region"].notna()),
+    ):
+        assert figures is not None
+        expected = [figures[f"attention_area@{at}"].ravel() for at in stored["threshold"].unique()]
+        assert stored[selected]["value"].tolist() == np.concatenate(expected).tolist()
+    assert not stored.duplicated(keys).any()
+    # Everywhere else it is that of the percentile, or the annotated share.
+    if ties == "share":
+        assert np.allclose(found["attention_area@97.5"], 0.025, rtol=0, atol=1e-15)
+        assert np.array_equal(found["attention_area@matched"], found["annotation_area"])
+
+
+def test_rows_hold_what_chance_cannot_be_computed_from_areas() -> None:
+    names = ["pointing@tol1.5", "pointing", "top_k_any@k3", "sim", "nss", "iou@90"]
+    found = sightline.score_maps(MAPS[0], MASKS[0], regions=BOXES[:1], metrics=names)
+    rows = found.to_rows()
+    whole = rows.filter(rows["region"].is_null())
+    kinds = list(zip(whole["metric"].to_pylist(), whole["threshold"].to_pylist(), strict=True))
+    seen = list(dict.fromkeys(kinds))
+    assert set(seen) == {
+        ("pointing", "tol1.5"), ("pointing_chance", "tol1.5"), ("pointing", ""),
+        ("top_k_any", "k3"), ("top_k_any_chance", "k3"), ("sim", ""), ("sim_uniform", ""),
+        ("nss", ""), ("iou", "90"),
+    }  # fmt: skip
+    metric = [kind for kind, _ in kinds]
+    assert len(list(groupby(metric))) == len(set(metric)), "a metric's rows stand together"
+    for kind, at in seen:
+        name = f"{kind}@{at}" if at else kind
+        here = [pair == (kind, at) for pair in kinds]
+        assert whole["value"].to_numpy()[here].tolist() == found[name].tolist()
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [0, None, 2, 3, 4, 5],
+        np.ma.masked_array(np.arange(6), np.arange(6) == 1),
+        np.ma.masked_array(np.arange(6).reshape(2, 3), np.arange(6).reshape(2, 3) == 1),
+        pa.array([0, None, 2, 3, 4, 5], pa.int64()),
+        pa.chunked_array([[0, None], [2, 3, 4, 5]]),
+        pd.Series([0, None, 2, 3, 4, 5], dtype="Int64"),
+    ],
+)
+def test_missing_numbers_are_null(scores: sightline.Scores, layers: Any) -> None:
+    rows = scores.to_rows({"layer": layers})
+    assert rows["layer"].to_pylist()[:6] == [0, None, 2, 3, 4, 5]
+    assert rows["layer"].type == pa.int16()
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        ["b", "a", "", "b", "a", "b"],
+        ["b", "a", None, "b", "a", "b"],
+        np.array(["b", "a", "", "b", "a", "b"]),
+        pa.array(["b", "a", None, "b", "a", "b"]).dictionary_encode(),
+        pa.array(["b", "a", "", "b", "a", "b"], pa.large_string()),
+    ],
+)
+def test_texts_are_codes_and_never_null(scores: sightline.Scores, images: Any) -> None:
+    column = scores.to_rows({"image": images}, regions={"check": ["x", "y"] * 6})
+    assert column["image"].to_pylist()[:6] == ["b", "a", "", "b", "a", "b"]
+    assert column["image"].null_count == 0
+    assert len(column["image"].chunk(0).dictionary) == 3
+    assert column["check"].to_pylist()[:6] == [""] * 6
+    assert column["check"].to_pylist()[-4:] == ["x", "y", "x", "y"]
+
+
+def test_one_value_serves_all_regions(scores: sightline.Scores) -> None:
+    rows = scores.to_rows({"visible": np.full(6, 0.25)}, regions={"visible": 0.5})
+    whole = np.array(rows["region"].is_null())
+    assert set(rows["visible"].to_numpy()[whole]) == {0.25}
+    assert set(rows["visible"].to_numpy()[~whole]) == {0.5}
 
 
 def test_rows_need_known_keys_of_the_right_length(scores: sightline.Scores) -> None:
-    with pytest.raises(InputError, match=r"not a key column: \['picture'\]"):
+    with pytest.raises(InputError, match=r"not a key column: \['picture'\]; known: study, rules"):
         scores.to_rows({"picture": "a"})
-    with pytest.raises(InputError, match="one value per map; got 2"):
+    with pytest.raises(InputError, match=r"not a key column: \['region', 'value'\]"):
+        scores.to_rows({"value": 1}, {"region": range(12)})
+    with pytest.raises(InputError, match=r"image must .* one value per map \(6\); got 2"):
         scores.to_rows({"image": ["a", "b"]})
+    with pytest.raises(InputError, match=r"visible must .* one value per region \(12\); got 6"):
+        scores.to_rows(regions={"visible": np.ones(6)})
+    with pytest.raises(InputError, match="layer must hold values of type int16: "):
+        scores.to_rows({"layer": [70_000] * 6})
+    with pytest.raises(InputError, match="layer must hold values of type int16: "):
+        scores.to_rows({"layer": "last"})
+    without = sightline.score_maps(MAPS, MASKS)
+    with pytest.raises(InputError, match="got visible of regions, but no regions were scored"):
+        without.to_rows(regions={"visible": 1.0})
+
+
+def test_rows_of_one_map_and_of_no_regions() -> None:
+    found = sightline.score_maps(MAPS[0, 0], regions=[[]], metrics=["coverage"])
+    rows = found.to_rows({"image": "a"}, regions={"visible": []})
+    assert rows.num_rows == 1
+    assert np.isnan(rows["value"].to_pylist()[0])
 
 
 def test_rows_of_several_batches_join(scores: sightline.Scores) -> None:

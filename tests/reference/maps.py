@@ -195,6 +195,44 @@ def _best_iou(groups: Sequence[Group]) -> float:
     return best
 
 
+# Curves
+
+
+def curves(
+    attention: npt.ArrayLike, mask: npt.ArrayLike, *, sign: str = "positive"
+) -> dict[str, list[float]]:
+    """ROC and precision–recall at 0, 0.01, …, 1."""
+    groups = _groups(_values(attention, sign), _flags(attention, mask))
+    P = _inside(groups)
+    steps = [Fraction(i, 100) for i in range(101)]
+    nothing = [math.nan] * 101
+    points = [(0, 0)]  # outside and inside pixels at or above each threshold
+    for group in groups:
+        points.append((points[-1][0] + group.pixels - group.inside, points[-1][1] + group.inside))
+    return {
+        "roc": [_roc_at(points, x) for x in steps] if 0 < P < _pixels(groups) else nothing,
+        "pr": [_precision_at(points[1:], y) for y in steps] if P else nothing,
+    }
+
+
+def _roc_at(points: Sequence[tuple[int, int]], rate: Fraction) -> float:
+    """True positive rate at a false positive rate: on the line through the points around it."""
+    outside, inside = points[-1]
+    shares = [(Fraction(x, outside), Fraction(y, inside)) for x, y in points]
+    before = max(point for point in shares if point[0] <= rate)
+    if before[0] == rate:
+        return float(before[1])
+    after = min(point for point in shares if point[0] > rate)
+    part = (rate - before[0]) / (after[0] - before[0])
+    return float(before[1] + part * (after[1] - before[1]))
+
+
+def _precision_at(points: Sequence[tuple[int, int]], recall: Fraction) -> float:
+    """Precision of the highest threshold that reaches a recall."""
+    outside, inside = next(point for point in points if point[1] >= recall * points[-1][1])
+    return float(Fraction(inside, outside + inside))
+
+
 # Scores of a selection
 
 

@@ -1,8 +1,6 @@
 """The commands: parse, call one library function, print."""
 
 import shlex
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -10,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from sightline import __version__
+from sightline.cli import reading, studies
 from sightline.cli.explaining import Options, explain_images
 from sightline.cli.model_tables import (
     describe_explained,
@@ -21,10 +20,9 @@ from sightline.cli.model_tables import (
     methods_blocks,
     models_table,
 )
-from sightline.cli.printing import printable, progress, show, show_json, show_log
+from sightline.cli.printing import own_name, printable, progress, show, show_json, show_log
 from sightline.cli.scoring import Sign, check_named_by_image, choose_sign
 from sightline.cli.tables import (
-    demo_table,
     describe,
     metrics_table,
     notes,
@@ -396,7 +394,7 @@ def explain(
     if as_json:
         show_json(describe_explained(found, options))
     else:
-        show(*explained_lines(found, options, _own_name()))
+        show(*explained_lines(found, options, own_name()))
 
 
 @app.command()
@@ -425,7 +423,7 @@ def facades(
     )
     with progress("Drawing") as move:
         write_facades(dataset, out, move)
-    command = [_own_name(), "inspect", "folder", str(out), "--figure", "sheet.png"]
+    command = [own_name(), "inspect", "folder", str(out), "--figure", "sheet.png"]
     show(
         f"Images ({len(dataset)}): {out / 'images'}",
         f"Annotations: {out / 'annotations.json'}, and as COCO {out / 'coco.json'}",
@@ -434,40 +432,15 @@ def facades(
     )
 
 
-@app.command()
-def demo(
-    out: Annotated[
-        Path, typer.Option(help="Folder for images, annotations, maps and scores.")
-    ] = Path("demo"),
-) -> None:
-    """Draw church fronts, make maps of them, score those, and show what the numbers mean."""
-    from sightline.data.demo import METHODS, score_demo
-
-    with progress("Scoring") as move:
-        scores = score_demo(out, progress=move)
-    command = shlex.join(
-        [
-            *(_own_name(), "score", str(out / "maps" / METHODS[0])),
-            *("--annotations", str(out / "annotations.json"), "--out", str(out / "scores.csv")),
-        ]
-    )
-    show(
-        demo_table(scores),
-        f"Images with their annotated parts: {out / 'sheet.png'}",
-        f"Images and annotations: {out / 'images'}, {out / 'annotations.json'}",
-        f"Maps: {out / 'maps'}",
-        f"Scores by image and region: {out / 'scores'}",
-        f"Next, the same from the shell, as with your own maps and annotations:\n  {command}",
-    )
-
-
-def _own_name() -> str:
-    """Return what to type to call this program again: its path where the name is not enough."""
-    called = Path(sys.argv[0])
-    found = shutil.which("sightline")
-    if called.name != "sightline" or (found and called.exists() and called.samefile(found)):
-        return "sightline"
-    return str(called)
+app.command()(studies.new)
+app.command()(studies.schema)
+app.command()(studies.run)
+app.command("show")(reading.show_store)
+app.command()(reading.query)
+app.command()(reading.export)
+app.command()(reading.diff)
+app.command()(reading.digest)
+app.command()(studies.demo)
 
 
 def _split(text: str) -> list[str]:

@@ -2,10 +2,12 @@
 
 import json
 import logging
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
@@ -18,10 +20,12 @@ __all__ = [
     "Move",
     "SHOWN_NAMES",
     "add_row",
+    "console",
     "count_rest",
     "listed",
     "new_table",
     "number",
+    "own_name",
     "printable",
     "progress",
     "show",
@@ -41,6 +45,7 @@ def printable(text: str) -> str:
 
 @cache
 def console(stderr: bool = False) -> "Console":
+    """Return where things are printed."""
     from rich.console import Console
 
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot encode is escaped
@@ -93,6 +98,15 @@ def progress(what: str) -> Iterator[Move]:
             bar.update(task, completed=done, total=total, description=what)
 
         yield move
+
+
+def own_name() -> str:
+    """Return what to type to call this program again: its path where the name is not enough."""
+    called = Path(sys.argv[0])
+    found = shutil.which("sightline")
+    if called.name != "sightline" or (found and called.exists() and called.samefile(found)):
+        return "sightline"
+    return str(called)
 
 
 def number(value: float | None, missing: str = "") -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sightline.metrics import MetricSpec
 
 __all__ = [
-    "demo_table",
     "describe",
     "metrics_table",
     "notes",
@@ -55,7 +54,8 @@ def describe(spec: "MetricSpec") -> dict[str, Any]:
     """Return the record of a metric as JSON can hold it; an open end of a range is null."""
     described = {name: getattr(spec, name) for name in spec.__slots__ if name != "function"}
     described["range"] = [end if abs(end) < float("inf") else None for end in spec.range]
-    described["chance"] = None if spec.chance is None else str(spec.chance)
+    for name in ("chance", "ceiling"):
+        described[name] = None if described[name] is None else str(described[name])
     return described
 
 
@@ -67,22 +67,6 @@ def summary_table(scores: "ImageScores") -> "Table":
     for row in scores.summary():
         values = (number(value) for value in (row.mean, row.chance, row.ceiling))
         add_row(table, row.metric, *values, str(row.n), str(row.undefined))
-    return table
-
-
-def demo_table(scores: dict[str, "ImageScores"]) -> "Table":
-    """Return methods by metrics; chance and ceiling, the same for all methods, stand below."""
-    rows = {
-        method: {row.metric: row for row in found.summary()} for method, found in scores.items()
-    }
-    images = next(iter(scores.values())).frame["image"].nunique()
-    table = new_table(f"Means over {images} images", ["method"], _DEMO_COLUMNS)
-    for method, found in rows.items():
-        add_row(table, method, *(number(found[column].mean) for column in _DEMO_COLUMNS))
-    table.add_section()
-    last = rows[method]
-    add_row(table, "chance", *(number(last[column].chance) for column in _DEMO_COLUMNS))
-    add_row(table, "ceiling", *(number(last[column].ceiling) for column in _DEMO_COLUMNS))
     return table
 
 

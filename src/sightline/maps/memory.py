@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sightline.models import Model
 
-__all__ = ["choose_batch", "free_memory"]
+__all__ = ["choose_batch", "free_memory", "total_memory"]
 
 LARGEST = 16
 # Of what is free now; the rest is for what others will want.
@@ -35,17 +35,25 @@ _CONTAINERS = (
 _SEEN: WeakKeyDictionary[nn.Module, dict[tuple[int, ...], int]] = WeakKeyDictionary()
 
 
-def choose_batch(model: Model, pixels: Tensor, *, gradients: bool, runs: bool = True) -> int:
+def choose_batch(
+    model: Model,
+    pixels: Tensor,
+    *,
+    gradients: bool,
+    runs: bool = True,
+    memory: int | None = None,
+) -> int:
     """Return how many images like `pixels` may be in memory at once: a power of 2, at most 16.
 
     What all modules take in is counted in one pass of that image. With gradients all of it
     is kept, twice; without, a few modules' at a time. Where the network does not run, only the
-    images themselves count.
+    images themselves count. A quarter of `memory` is used, of what is free now unless given.
     """
     bytes_each = float(pixels.nbytes)
     if runs:
         bytes_each += (2.0 if gradients else 0.25) * _bytes_of_pass(model, pixels)
-    fits = int(free_memory(model.device) * SHARE / bytes_each)
+    memory = free_memory(model.device) if memory is None else memory
+    fits = int(memory * SHARE / bytes_each)
     return min(1 << max(fits, 1).bit_length() - 1, LARGEST)
 
 
@@ -82,6 +90,16 @@ def free_memory(device: torch.device) -> int:
             spare = sum(_numbers(f"{folder}/memory.stat", cache))
             known.append(bounds[0] - bounds[1] + spare)
     return max(min(known, default=1 << 30), 0)
+
+
+def total_memory(device: torch.device) -> int:
+    """Return the bytes that a device has, used or not, within the limits of a container."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    known = [1024 * value for value in _numbers("/proc/meminfo", "MemTotal:")]
+    for folder, limit, *_ in _CONTAINERS:
+        known += _numbers(f"{folder}/{limit}")
+    return min(known, default=1 << 30)
 
 
 def _numbers(path: str, name: str | None = None) -> list[int]:

@@ -51,7 +51,10 @@ def check_maps(maps: Any) -> Array:
 
 
 def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
-    """Return `masks` as booleans of the maps' shape; one `(H, W)` mask serves every map."""
+    """Return `masks` as booleans of the maps' shape.
+
+    One `(H, W)` mask serves every map, and a leading axis of length 1 serves the maps' whole axis.
+    """
     masks = _like(masks, maps, name)
     xp = namespace(masks)
     if not xp.isdtype(masks.dtype, "bool"):
@@ -92,12 +95,19 @@ def _like(other: Any, maps: Array, name: str) -> Array:
             f"{name} must have the maps' height and width {shape_of(maps.shape[-2:])}; "
             f"got shape {shape_of(other.shape)}"
         )
-    if len(other.shape) != 2 and tuple(other.shape) != tuple(maps.shape):
+    if len(other.shape) != 2 and not _spreads(other.shape, maps.shape):
         raise InputError(
-            f"{name} must be one (H, W) array or have the shape of maps {shape_of(maps.shape)}; "
-            f"got shape {shape_of(other.shape)}"
+            f"{name} must be one (H, W) array or have the shape of maps {shape_of(maps.shape)}, "
+            f"where a leading 1 serves a whole axis; got shape {shape_of(other.shape)}"
         )
     return other
+
+
+def _spreads(shape: Sequence[int], whole: Sequence[int]) -> bool:
+    """Say whether every axis has the length that it must have, or 1."""
+    return len(shape) == len(whole) and all(
+        one in (1, full) for one, full in zip(shape, whole, strict=True)
+    )
 
 
 def check_finite(maps: Array) -> None:

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
     from sightline.metrics.selection import Sign, Threshold, Ties
 
-__all__ = ["Counts", "Plan", "RegionCounts", "Selected", "join", "take"]
+__all__ = ["POINTS", "Counts", "Plan", "RegionCounts", "Selected", "join", "take"]
 
 T = TypeVar("T")
+
+POINTS = 101
+"""Points of a curve: at 0, 1, …, 100 hundredths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +25,15 @@ class Plan:
     """What a pass must find: budgets of pixels under one sign rule.
 
     `thresholds` are those of the selection under the rule `ties`; `shared` are the fixed ones
-    (the maximum, the top k, as many as are annotated), whose ties are always shared.
+    (the maximum, the top k, as many as are annotated), whose ties are always shared. With `curves`
+    it finds the ROC and precision–recall curves too.
     """
 
     shared: tuple[Threshold, ...]
     thresholds: tuple[Threshold, ...]
     sign: Sign
     ties: Ties
+    curves: bool = False
 
     @property
     def all(self) -> tuple[tuple[Threshold, Ties], ...]:
@@ -82,7 +87,8 @@ class RegionCounts:
 class Counts:
     """One pass over a batch: arrays `(maps,)` in float64, and the selected pixels.
 
-    `pixels` is one number for all maps, or an array when pixels are ignored.
+    `pixels` is one number for all maps, or an array when pixels are ignored. `curves` is `(2,
+    POINTS, maps)` in float32: ROC and precision–recall.
     """
 
     pixels: Array | int
@@ -94,6 +100,7 @@ class Counts:
     best_iou: Array
     selected: Selected
     regions: RegionCounts | None = None
+    curves: Array | None = None
 
 
 def join(parts: Sequence[T]) -> T:

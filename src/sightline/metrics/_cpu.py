@@ -14,7 +14,7 @@ import numpy as np
 
 from sightline.metrics import _kernels as kernels
 from sightline.metrics._border import nonfinite_error
-from sightline.metrics._counts import Counts, Plan, RegionCounts, Selected
+from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,10 +57,12 @@ class _Output:
     finite: NDArray[np.bool_]
     region_sums: NDArray[np.float64]
     region_counts: NDArray[np.float64]
+    curves: NDArray[np.float32] | None
 
     @classmethod
-    def empty(cls, maps: int, budgets: int, rows: int) -> _Output:
-        """Allocate for a number of maps, budgets per map, and pairs of map and region."""
+    def empty(cls, maps: int, plan: Plan, rows: int) -> _Output:
+        """Allocate for a number of maps, what is asked of each, and pairs of map and region."""
+        budgets = len(plan.all)
         return cls(
             np.empty((maps, 3)),
             np.empty((maps, 4)),
@@ -70,6 +72,7 @@ class _Output:
             np.ones(maps, bool),
             np.empty((rows, 2)),
             np.full((rows, budgets, 5), np.nan),
+            np.empty((maps, 2, POINTS), np.float32) if plan.curves else None,
         )
 
 
@@ -89,7 +92,7 @@ def measure(
     """
     _announce_compilation()
     batch, pixels = len(maps), maps.shape[1] * maps.shape[2]
-    out = _Output.empty(batch, len(plan.all), len(table.rows()[0]) if table else 0)
+    out = _Output.empty(batch, plan, len(table.rows()[0]) if table else 0)
     workers = threads or _default_threads(batch * pixels)
     step = max(1, (CHUNK_BYTES if workers == 1 else SHARED_CHUNK_BYTES) // (4 * pixels))
     step = min(step, -(-batch // workers))
@@ -182,6 +185,8 @@ class _Worker:
         kernels.measure(
             keys, energy, rules, levels, (self.ranks, *self.cells), out.ranking[rows], *found
         )
+        if out.curves is not None:
+            kernels.curves(keys, self.ranks, out.curves[rows])
         if self.regions is not None:
             spans, *shapes = self.regions
             kernels.measure_regions(
@@ -262,6 +267,8 @@ def _collect(out: _Output, pixels: int, table: RegionTable | None) -> Counts:
     """Give the columns their names; what belongs to a map that is not finite becomes NaN."""
     bad = ~out.finite
     out.energy[bad], out.ranking[bad], out.budgets[bad] = np.nan, np.nan, np.nan
+    if out.curves is not None:
+        out.curves[bad] = np.nan
     regions = None
     if table is not None:
         owner, region = table.rows()
@@ -284,4 +291,5 @@ def _collect(out: _Output, pixels: int, table: RegionTable | None) -> Counts:
         out.ranking[:, 3],
         Selected(np.ascontiguousarray(out.budgets.T), *_budgets_first(out.counts)),
         regions,
+        None if out.curves is None else out.curves.transpose(1, 2, 0),
     )

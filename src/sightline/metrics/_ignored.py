@@ -14,6 +14,7 @@ import numpy as np
 from sightline._arrays import Array, is_torch, namespace, to_numpy
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import Counts, join, take
+from sightline.metrics._regions import alike
 from sightline.records import MapError
 
 if TYPE_CHECKING:
@@ -37,20 +38,23 @@ def measure_kept(
 ) -> Counts:
     """Measure maps `(B, H, W)` without their ignored pixels, in a pass over whole maps.
 
-    Maps without ignored pixels are measured together, each of the others by itself.
+    Maps without ignored pixels are measured together, and so are neighbours that ignore the same
+    pixels under the same regions.
     """
-    some = ignored.any(axis=(1, 2))
+    some = np.any(ignored, axis=(1, 2))
     parts = []
     if not some.all():
         rows = np.flatnonzero(~some)
         own = None if table is None else replace(table, spans=table.spans[rows])
         parts.append(_measure_rows(measure, maps[rows], masks[rows], own, rows))
-    for row in np.flatnonzero(some).tolist():
-        keep = ~ignored[row]
-        own = None if table is None else table.kept(row, keep)
-        kept, inside = (_one_row(array[row], keep) for array in (maps, masks))
-        found = _measure_rows(measure, kept, inside, own, np.array([row]))
-        parts.append(_located(found, table, row, keep))
+    for same in alike(ignored, None if table is None else table.spans):
+        if not some[same.start]:
+            continue
+        keep, rows = ~ignored[same.start], np.arange(same.start, same.stop)
+        own = None if table is None else table.kept(same.start, keep, len(rows))
+        kept, inside = (_as_rows(array[same], keep) for array in (maps, masks))
+        found = _measure_rows(measure, kept, inside, own, rows)
+        parts.append(_located(found, table, same.start, keep))
     return _in_order(join(parts), np.concatenate([np.flatnonzero(~some), np.flatnonzero(some)]))
 
 
@@ -64,19 +68,19 @@ def each_kept(
         if left_out.all():
             values.append(np.nan)
             continue
-        kept = (_one_row(array[row], ~left_out)[0] for array in (maps, *others))
+        kept = (_as_rows(array[row : row + 1], ~left_out)[0] for array in (maps, *others))
         values.append(float(function(*kept)))
     device = {"device": maps.device} if is_torch(maps) else {}
     return xp.asarray(values, dtype=xp.float64, **device)
 
 
-def _one_row(array: Array, keep: NDArray[np.bool_]) -> Array:
-    """Return the kept pixels as `(1, 1, n)`; a map without any as one pixel of value 0."""
+def _as_rows(array: Array, keep: NDArray[np.bool_]) -> Array:
+    """Return the kept pixels of maps as `(B, 1, n)`; if there are none, one pixel of value 0."""
     xp = namespace(array)
     if not keep.any():
-        return xp.reshape(xp.zeros_like(array)[:1, :1], (1, 1, 1))
+        return xp.zeros_like(array)[:, :1, :1]
     device = {"device": array.device} if is_torch(array) else {}
-    return xp.reshape(array[xp.asarray(keep, **device)], (1, 1, -1))
+    return array[:, xp.asarray(keep, **device)][:, None]
 
 
 def _measure_rows(
@@ -99,7 +103,7 @@ def _measure_rows(
 def _located(
     counts: Counts, table: RegionTable | None, row: int, keep: NDArray[np.bool_]
 ) -> Counts:
-    """Number the regions of one map as in the whole table; a map without pixels has 0 of them."""
+    """Number regions as in the whole table, from those of `row`; without pixels there are 0."""
     if counts.regions is not None and table is not None:
         region = counts.regions.region + table.spans[row, 0]
         counts = replace(counts, regions=replace(counts.regions, region=region))

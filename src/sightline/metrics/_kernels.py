@@ -97,27 +97,35 @@ def _first(sorted_: Array, stop: int, value: Any) -> Number:
 
 
 @njit(**_OPTIONS)
+def _tie_group(keys: Array, ranks: Array, i: Number) -> tuple[Number, Number]:
+    """Return the inside pixels below the tie group of inside pixel `i`, and where it starts."""
+    key = keys[ranks[i]]
+    while i >= 0 and keys[ranks[i]] == key:
+        i -= 1
+    first = np.int64(ranks[i + 1])
+    tied = key ^ keys.dtype.type(1)
+    if first > 0 and keys[first - 1] == tied:
+        return i + 1, _first(keys, first, tied)
+    return i + 1, first
+
+
+@njit(**_OPTIONS)
 def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
     """AUC, average precision and best IoU, one tie group of inside pixels after another."""
     pixels = keys.size
     if count == 0:
         out[:] = np.nan
         return
-    i, pairs, precision = count - 1, np.int64(0), 0.0
+    left, pairs, precision = count, np.int64(0), 0.0
     best: tuple[Number, Number] = (np.int64(0), np.int64(1))
-    while i >= 0:
-        last, key = i, keys[ranks[i]]
-        while i >= 0 and keys[ranks[i]] == key:
-            i -= 1
-        first = np.int64(ranks[i + 1])
-        tied = key ^ keys.dtype.type(1)
-        start: Number = first
-        if first > 0 and keys[first - 1] == tied:
-            start = _first(keys, first, tied)
-        hits, selected = count - 1 - i, pixels - start
-        below, upto = start - (i + 1), first - (i + 1)  # outside pixels under / not above the group
-        pairs += (last - i) * (below + upto)
-        precision += (last - i) * (hits / selected)
+    while left > 0:
+        last = left
+        left, start = _tie_group(keys, ranks, left - 1)
+        first = np.int64(ranks[left])
+        hits, selected = count - left, pixels - start
+        below, upto = start - left, first - left  # outside pixels under / not above the group
+        pairs += (last - left) * (below + upto)
+        precision += (last - left) * (hits / selected)
         union = count + selected - hits
         if hits * best[1] > best[0] * union:  # fractions compared without dividing
             best = (hits, union)
@@ -277,6 +285,47 @@ def measure(
             counts[b, k, 0], counts[b, k, 1] = group[1], group[2]
             counts[b, k, 2], counts[b, k, 3] = count - upto_stop, upto_stop - upto_start
             cuts[b, k] = _value(row[group[0]], cast, floats) if group[2] else np.inf
+
+
+@njit(**_OPTIONS)
+def curves(keys: Array, ranks: Array, out: Array) -> None:
+    """Write the curves of sorted keys (maps, pixels) to `out` (maps, 2, points)."""
+    for b in range(keys.shape[0]):
+        count = _ranks(keys[b], ranks)
+        _curves(keys[b], ranks, count, out[b, 0], out[b, 1])
+
+
+@njit(**_OPTIONS)
+def _curves(keys: Array, ranks: Array, count: int, roc: Array, precision: Array) -> None:
+    """Walk down the tie groups of inside pixels: each is a point of ROC and precision–recall.
+
+    `roc` gets the true positive rate at even steps of the false positive rate, linear between the
+    points; `precision` that of the first group which reaches each even step of recall.
+    """
+    steps, outside = roc.size - 1, keys.size - count
+    roc[:], precision[:] = np.nan, np.nan
+    if count == 0:
+        return
+    x, y, left = np.int64(0), np.int64(0), count
+    if not keys[-1] & keys.dtype.type(1):  # the highest pixels are all outside
+        precision[0], y = 0.0, np.int64(1)
+    while left > 0:
+        hits, above = count - left, keys.size - 1 - np.int64(ranks[left - 1])
+        misses = above - hits
+        while x * outside < steps * misses:  # rates are compared, and mixed below, as fractions
+            roc[x] = hits / count
+            x += 1
+        left, start = _tie_group(keys, ranks, left - 1)
+        gained, lost = count - left - hits, np.int64(ranks[left]) - start
+        while x * outside < steps * (misses + lost):
+            mixed = hits * steps * lost + gained * (x * outside - steps * misses)
+            roc[x] = mixed / (steps * lost * count)
+            x += 1
+        while y <= steps and y * count <= steps * (hits + gained):
+            precision[y] = (hits + gained) / (keys.size - start)
+            y += 1
+    if outside:
+        roc[x:] = 1.0
 
 
 @njit(**_OPTIONS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from sightline.records import Region
 
-__all__ = ["RegionTable"]
+__all__ = ["RegionTable", "alike"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +47,29 @@ class RegionTable:
     ignored: NDArray[np.bool_] | None = None
 
     @classmethod
-    def build(cls, regions: Sequence[Any], maps: int, height: int, width: int) -> RegionTable:
-        """Read the `regions` argument of `score_maps`: one entry per map, or one for all."""
+    def build(
+        cls, regions: Sequence[Any], lead: tuple[int, ...], height: int, width: int
+    ) -> RegionTable:
+        """Read the `regions` argument of `score_maps` for maps of the leading shape `lead`.
+
+        An entry serves one map, all maps of one index of the first axis, or all there are. Each is
+        drawn once.
+        """
+        each = _maps_per_entry(len(regions), lead)
         entries = [_entry(entry, i) for i, entry in enumerate(regions)]
-        if len(entries) not in (1, maps):
-            raise InputError(f"regions must have one entry per map ({maps}); got {len(entries)}")
         sizes = [len(entry.shapes) for entry in entries]
         stops = np.cumsum(sizes, dtype=np.int64)
         spans = np.stack([stops - sizes, stops], axis=1)
         boxes, masks = _pixels(entries, height, width)
         lengths = np.fromiter((mask.size for mask in masks), np.int64, len(masks))
         return cls(
-            np.ascontiguousarray(np.broadcast_to(spans, (maps, 2))),
+            np.repeat(spans, each, axis=0),
             boxes,
             np.concatenate([[0], np.cumsum(lengths)]),
             np.concatenate([_WHOLE, *(mask for mask in masks if mask.size)]),
             tuple(label for entry in entries for label in entry.labels),
             np.array([number for entry in entries for number in entry.numbers], np.int32),
-            _ignored(regions, maps, height, width),
+            _ignored(regions, each, height, width),
         )
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -72,12 +79,16 @@ class RegionTable:
         starts = np.cumsum(sizes) - sizes
         return owner, np.arange(len(owner)) - starts[owner] + self.spans[owner, 0]
 
-    def kept(self, index: int, keep: NDArray[np.bool_]) -> RegionTable:
-        """Return the regions of one map over its kept pixels, which are laid out in one row."""
+    def kept(self, index: int, keep: NDArray[np.bool_], maps: int) -> RegionTable:
+        """Return the regions of one map over its kept pixels, which are laid out in one row.
+
+        The table is one for a number of maps that have the same regions and the same kept pixels.
+        """
         masks = [self.mask(region, *keep.shape)[keep] for region in range(*self.spans[index])]
         if not keep.any():  # a map without pixels is measured as a single one outside
             masks = [np.zeros(1, np.bool_) for _ in masks]
-        return RegionTable.build([[mask[None] for mask in masks]], 1, 1, max(int(keep.sum()), 1))
+        size = 1, max(int(keep.sum()), 1)
+        return RegionTable.build([[mask[None] for mask in masks]], (maps,), *size)
 
     def mask(self, region: int, height: int, width: int) -> NDArray[np.bool_]:
         """Return one region as a mask."""
@@ -90,10 +101,21 @@ class RegionTable:
     def union(self, height: int, width: int) -> NDArray[np.bool_]:
         """Return the union of each map's regions, `(maps, height, width)`."""
         out = np.zeros((len(self.spans), height, width), bool)
-        for index, (start, stop) in enumerate(self.spans):
-            for region in range(start, stop):
-                out[index] |= self.mask(region, height, width)
+        for same in alike(self.spans):
+            for region in range(*self.spans[same.start]):
+                out[same] |= self.mask(region, height, width)
         return out
+
+
+def alike(*arrays: NDArray[Any] | None) -> list[slice]:
+    """Return the runs of neighbouring items that are equal in each of the arrays."""
+    given = [array for array in arrays if array is not None]
+    count = len(given[0])
+    changes = np.zeros(count - 1, np.bool_)
+    for array in given:
+        changes |= (array[1:] != array[:-1]).any(axis=tuple(range(1, array.ndim)))
+    starts = [0, *(np.flatnonzero(changes) + 1).tolist(), count]
+    return [slice(*pair) for pair in pairwise(starts)]
 
 
 class _Entry(NamedTuple):
@@ -119,24 +141,36 @@ def _entry(entry: Any, index: int) -> _Entry:
         return _Entry(array.astype(np.float64), [""] * len(array), range(len(array)))
     if array is not None and array.ndim not in (3, 1):
         raise InputError(
-            f"regions of map {index} must be boxes (n, 4), masks (n, H, W) or a list of either; "
+            f"regions[{index}] must be boxes (n, 4), masks (n, H, W) or a list of either; "
             f"got shape {shape_of(array.shape)}"
         )
     shapes = [to_numpy(shape) for shape in entry]
     return _Entry(shapes, [""] * len(shapes), range(len(shapes)))
 
 
+def _maps_per_entry(entries: int, lead: tuple[int, ...]) -> int:
+    """Return how many maps each entry of `regions` serves."""
+    maps, first = math.prod(lead), lead[0] if lead else 1
+    if entries not in (1, first, maps):
+        per_index = f", one per index of their first axis ({first})" if first != maps else ""
+        raise InputError(
+            f"regions must have one entry for all maps (1){per_index} "
+            f"or one entry per map ({maps}); got {entries}"
+        )
+    return maps // entries
+
+
 def _ignored(
-    regions: Sequence[Any], maps: int, height: int, width: int
+    regions: Sequence[Any], each: int, height: int, width: int
 ) -> NDArray[np.bool_] | None:
     """Return what annotations say to ignore on each map."""
     if not any(isinstance(entry, Annotation) and entry.ignored for entry in regions):
         return None
-    out = np.zeros((maps, height, width), np.bool_)
+    out = np.zeros((len(regions), height, width), np.bool_)
     for index, entry in enumerate(regions):
         if isinstance(entry, Annotation) and entry.ignored:
-            out[index if len(regions) == maps else slice(None)] = entry.ignore_mask(height, width)
-    return out
+            out[index] = entry.ignore_mask(height, width)
+    return np.repeat(out, each, axis=0)
 
 
 def _shape(region: Region) -> Any:
@@ -159,7 +193,7 @@ def _pixels(
                     part[j] = shape
                 else:
                     drawn = shape(height, width) if callable(shape) else shape
-                    name = f"region {entry.numbers[j]} of map {i}"
+                    name = f"region {entry.numbers[j]} of regions[{i}]"
                     masks[start + j] = _from_mask(drawn, name, height, width)
         parts.append(part)
         start += len(part)
@@ -178,7 +212,7 @@ def _boxes(
         if bad.any():
             k = int(np.argmax(bad))
             names = [(i, number) for i, entry in enumerate(entries) for number in entry.numbers]
-            place = "region {1} of map {0}".format(*names[k])
+            place = "region {1} of regions[{0}]".format(*names[k])
             raise InputError(f"{place} {why}: {tuple(boxes[k].tolist())}")
 
     refuse(~np.isfinite(boxes).all(axis=1), "has a box that is not finite")

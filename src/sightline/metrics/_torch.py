@@ -7,12 +7,13 @@ the host, but for regions that are not boxes and for matched selection of region
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from sightline.metrics._border import nonfinite_error
-from sightline.metrics._counts import Counts, Plan, RegionCounts, Selected, join
+from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected, join
 from sightline.metrics.selection import HUGE, ROUNDING, SHRINK
 
 if TYPE_CHECKING:
@@ -108,6 +109,16 @@ class _Sorted:
         found = torch.gather(self.before, 1, place.clamp(max=n - 1))
         return torch.where(place < n, found, self.total)
 
+    def groups(self) -> tuple[Tensor, Tensor]:
+        """Return for each pixel where its tie group starts, and the annotated pixels before."""
+        place = torch.arange(self.values.shape[1], device=self.values.device)
+        fresh = torch.ones_like(self.inside)
+        fresh[:, 1:] = self.values[:, 1:] != self.values[:, :-1]
+        # Position and count both never fall along a row, so one running maximum carries the pair.
+        pair = torch.where(fresh, (place << 32) | self.before, 0)
+        pair = torch.cummax(pair, dim=1).values
+        return pair >> 32, pair & 0xFFFFFFFF
+
     def at_least(self, cut: Tensor) -> Tensor:
         """Count the values that are at least a float64 cut."""
         return (self.values.to(F64) >= cut).sum(dim=1, keepdim=True).to(F64)
@@ -145,6 +156,7 @@ def _measure_chunk(
         best,
         _budgets_first(selected),
         regions,
+        _curves(ordered) if plan.curves else None,
     )
     return counts if finite is None else _dropped(counts, finite, rows)
 
@@ -156,6 +168,8 @@ def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
     changes: dict[str, Any] = {name: getattr(counts, name) + nan for name in names}
     chosen = counts.selected
     changes["selected"] = replace(chosen, budget=chosen.budget + nan)
+    if counts.curves is not None:
+        changes["curves"] = counts.curves + nan.to(torch.float32)
     if counts.regions is not None:
         part = counts.regions
         owner = torch.as_tensor(part.map - rows.start, device=nan.device)
@@ -167,16 +181,8 @@ def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
 
 def _ranking(ordered: _Sorted) -> tuple[Tensor, Tensor, Tensor]:
     """AUC, average precision and best IoU from the start of each pixel's tie group."""
-    values, inside, total = ordered.values, ordered.inside, ordered.total
-    n = values.shape[1]
-    place = torch.arange(n, device=values.device)
-    fresh = torch.ones_like(inside)
-    fresh[:, 1:] = values[:, 1:] != values[:, :-1]
-    # Position and count both never fall along a row, so one running maximum carries the pair.
-    pair = torch.where(fresh, (place << 32) | ordered.before, 0)
-    pair = torch.cummax(pair, dim=1).values
-    start, below = pair >> 32, pair & 0xFFFFFFFF
-    outside = n - total
+    inside, total, n = ordered.inside, ordered.total, ordered.values.shape[1]
+    (start, below), outside = ordered.groups(), n - total
     # Twice the pairs an annotated pixel wins: outside pixels under its group and not above it.
     doubled = torch.where(inside, start - below, -below).sum(dim=1, keepdim=True) + outside * total
     auc = doubled.to(F64) / (2.0 * total.to(F64) * outside.to(F64))
@@ -186,6 +192,31 @@ def _ranking(ordered: _Sorted) -> tuple[Tensor, Tensor, Tensor]:
     best = torch.where(total > 0, best, torch.nan)
     auc = torch.where((total > 0) & (outside > 0), auc, torch.nan)
     return auc[:, 0], precision[:, 0], best[:, 0]
+
+
+def _curves(ordered: _Sorted) -> Tensor:
+    """Return ROC and precision–recall at even steps, `(2, POINTS, B)`; see `Scores`."""
+    start, below = ordered.groups()
+    total, n = ordered.total, start.shape[1]
+    outside, steps = n - total, POINTS - 1
+    left = torch.arange(steps, -1, -1, device=start.device)  # hundredths that are not yet reached
+    # The first group from the top whose recall reaches the step.
+    place = torch.searchsorted(steps * below, left * total, right=True) - 1
+    hits, first = total - torch.gather(below, 1, place), torch.gather(start, 1, place)
+    precision = hits.to(F64) / (n - first).to(F64)
+    # The first group from the top whose false positive rate exceeds the step; none at the last.
+    place = (torch.searchsorted(steps * (start - below), left * outside) - 1).clamp(min=0)
+    first = torch.gather(start, 1, place)
+    after = torch.searchsorted(start, first, right=True)
+    hits, upto = (total - ordered.inside_before(at) for at in (after, first))
+    misses, lost = n - after - hits, after - first - (upto - hits)
+    wanted = (steps - left) * outside - steps * misses
+    mixed = hits * steps * lost + (upto - hits) * wanted
+    roc = mixed.to(F64) / (steps * lost * total).to(F64)
+    roc[:, -1] = 1.0
+    roc = torch.where((total > 0) & (outside > 0), roc, torch.nan)
+    precision = torch.where(total > 0, precision, torch.nan)
+    return torch.stack([roc.T, precision.T]).to(torch.float32)
 
 
 def _budget(ordered: _Sorted, inside: Tensor, threshold: Threshold, ties: Ties) -> Tensor:
@@ -274,9 +305,13 @@ def _regions(
     masked = table.offsets[region + 1] > table.offsets[region]
     wanted = [k for k, regional in enumerate(plan.regional) if regional]
     size, energy, above, upto = _boxes(values, ordered.scale, table.boxes[region], at, cuts, wanted)
+
+    @cache  # a region may serve many maps
+    def drawn(region: int) -> Tensor:
+        return torch.as_tensor(table.mask(region, *values.shape[1:]), device=device)
+
     for i in masked.nonzero()[0].tolist():
-        mask = table.mask(int(region[i]), *values.shape[1:])
-        pixels = values[at[i]][torch.as_tensor(mask, device=device)]
+        pixels = values[at[i]][drawn(int(region[i]))]
         size[i] = pixels.numel()
         energy[i] = (pixels.to(F64) * ordered.scale[at[i]]).sum()
         above[i], upto[i] = _versus(pixels, cut[i])
@@ -290,8 +325,8 @@ def _regions(
             budget[i, k] = _budget(row, size[i].reshape(1, 1), threshold, ties)[0, 0]
             found, own = _selected(row, budget[i, k].reshape(1, 1))
             over[i, k], tied[i, k] = found.above[0, 0], found.tied[0, 0]
-            mask = torch.as_tensor(table.mask(int(region[i]), *values.shape[1:]), device=device)
-            above[i, k], upto[i, k] = (part[0] for part in _versus(values[at[i]][mask], own[0]))
+            pixels = values[at[i]][drawn(int(region[i]))]
+            above[i, k], upto[i, k] = (part[0] for part in _versus(pixels, own[0]))
     chosen = _budgets_first(Selected(budget, over, tied, above, upto - above))
     return RegionCounts(owner, region, size, energy, ordered.energy[at, 0], chosen)
 

@@ -6,7 +6,7 @@ arrays in memory, `_torch` for tensors on a device); `Scores` turns its counts i
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
@@ -16,7 +16,7 @@ from sightline._arrays import Array, is_torch, namespace, nan_where, share, to_n
 from sightline.metrics._border import check_choice, check_maps, check_masks
 from sightline.metrics._counts import Counts, Plan
 from sightline.metrics._ignored import each_kept, measure_kept
-from sightline.metrics._regions import RegionTable
+from sightline.metrics._regions import RegionTable, alike
 from sightline.metrics.distribution import soft_target
 from sightline.metrics.location import dilate
 from sightline.metrics.scores import Scores, fill
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["compute_all_metrics", "score_maps"]
+__all__ = ["compute_all_metrics", "parse_metric", "score_maps"]
 
 Asked = tuple[MetricSpec, Threshold | None]
 TOP_K = Threshold("top", 5)
@@ -49,6 +49,7 @@ def score_maps(
     ignore: Any = None,
     metrics: Sequence[str] | None = None,
     nonfinite: Literal["raise", "drop"] = "raise",
+    curves: bool = False,
     threads: int | None = None,
 ) -> Scores:
     """Score maps against annotations: every one-pass metric of every map.
@@ -58,12 +59,13 @@ def score_maps(
     maps
         ``(..., H, W)``, numpy or torch, any real type. Results stay where the maps are.
     masks
-        Annotated pixels, booleans or 0 and 1: one mask ``(H, W)`` for all maps or one for each.
-        May be left out if `regions` are given; it is then their union.
+        Annotated pixels, booleans or 0 and 1: one mask ``(H, W)`` for all maps, one for each, or
+        one for a whole axis, as ``(images, 1, 1, H, W)`` for maps of layers and heads. May be left
+        out if `regions` are given; it is then their union.
     regions
-        For each map of the flattened batch (or once for all maps) its regions, each of which gets
-        scores of its own: boxes ``(x0, y0, x1, y1)`` as shares of the image, masks ``(H, W)``, or
-        an `Annotation`.
+        Regions that each get scores of their own: boxes ``(x0, y0, x1, y1)`` as shares of the
+        image, masks ``(H, W)``, or an `Annotation`. One entry for each map of the flattened batch,
+        one for each index of the maps' first axis, which serves every map there, or one for all.
     selection
         Which pixels count as attended to: ``"percentile"``, ``"mass60"``, ``"mean"``,
         ``"matched"``, or several of these.
@@ -76,13 +78,16 @@ def score_maps(
         ``"share"``: equal pixels at a threshold are selected in equal parts. ``"include"``: the
         literal ``map >= quantile``.
     ignore
-        Pixels to leave out of selection, energy and area alike, as booleans: ``(H, W)`` for all
-        maps or one mask for each. What an `Annotation` says to ignore is left out as well.
+        Pixels to leave out of selection, energy and area alike, as booleans shaped like `masks`.
+        What an `Annotation` says to ignore is left out as well.
     metrics
         Names from `METRICS`, with or without a threshold, instead of all one-pass metrics; those
         that take longer (soft targets, entropy, …) are computed only when named.
     nonfinite
         ``"raise"`` names the first map with NaN or infinity; ``"drop"`` scores it NaN.
+    curves
+        Whether to trace the ROC and precision–recall curves of the maps, as ``scores.curves``:
+        from the pass's one sort, where the maps are (a batched version on a device).
     threads
         Threads on the CPU; as many as there are cores by default. They change no bit.
 
@@ -108,8 +113,9 @@ def score_maps(
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1; got {threads}")
     asked, plan = _asked(metrics, parse_selection(selection, percentiles), sign, ties)
+    plan = replace(plan, curves=curves)
     shape, size = tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
-    table = None if regions is None else RegionTable.build(regions, math.prod(shape), *size)
+    table = None if regions is None else RegionTable.build(regions, shape, *size)
     ignored = _ignored(ignore, maps, table)
     masks = _masks(masks, maps, table)
     xp = namespace(maps)
@@ -130,7 +136,7 @@ def score_maps(
         fill(scores.regions, regional)
     for item in asked:
         if not _in_pass(item):
-            scene = _Scene(flat, inside, table, ignored, xp.isnan(counts.inside))
+            scene = _Scene(flat, inside, table, ignored, xp.isnan(counts.inside), shape)
             _add_on_request(scores, item, scene, sign)
     return scores
 
@@ -227,7 +233,7 @@ def _asked(
     if isinstance(names, str):
         raise InputError(f"metrics must be a list of names; got the text {names!r}")
     wanted = [spec.name for spec in METRICS.values() if spec.one_pass] if names is None else names
-    asked = [item for name in wanted for item in _parse(name, thresholds)]
+    asked = [item for name in wanted for item in parse_metric(name, thresholds)]
     if sign == "signed":
         if any(t.kind in ("mass", "mean") for _, t in asked if t is not None):
             raise InputError("mass and mean selection need sign 'positive' or 'absolute'")
@@ -241,7 +247,7 @@ def _asked(
     return asked, Plan(tuple(shared), chosen, sign, ties)
 
 
-def _parse(name: str, thresholds: tuple[Threshold, ...]) -> list[Asked]:
+def parse_metric(name: str, thresholds: tuple[Threshold, ...]) -> list[Asked]:
     """Read ``metric[@threshold]``."""
     metric, at, token = name.partition("@")
     spec = METRICS[metric]
@@ -283,15 +289,35 @@ class _Scene(NamedTuple):
     table: RegionTable | None
     ignored: NDArray[np.bool_] | None
     dropped: Array
+    lead: tuple[int, ...]
+
+    def targets(self) -> NDArray[np.float64]:
+        """Return the soft target of each map's regions; maps with the same ones share it."""
+        table, (height, width) = cast("RegionTable", self.table), self.maps.shape[-2:]
+        boxes = table.boxes / np.array([width, height, width, height])
+        out = np.empty((len(table.spans), height, width))
+        for same in alike(table.spans, self.ignored):
+            out[same] = soft_target(boxes[self.seen(same.start)], height, width)
+        return out
+
+    def others(self) -> Array:
+        """Return how many of the other images are annotated at each pixel.
+
+        Images are counted along the first axis of the maps.
+        """
+        xp = namespace(self.masks)
+        counts = xp.astype(self.masks, xp.float64)
+        if len(self.lead) > 1:
+            counts = xp.reshape(counts, (self.lead[0], -1, *self.masks.shape[-2:]))
+        return xp.reshape(xp.sum(counts, axis=0) - counts, self.masks.shape)
 
     def seen(self, row: int) -> list[int]:
-        """Return the regions of a map that are not wholly ignored."""
+        """Return the regions of a map that have pixels which are not ignored."""
         table = cast("RegionTable", self.table)
+        size = tuple(self.masks.shape[-2:])
+        keep = np.ones(size, np.bool_) if self.ignored is None else ~self.ignored[row]
         regions = range(*table.spans[row])
-        if self.ignored is None:
-            return list(regions)
-        keep = ~self.ignored[row]
-        return [region for region in regions if (table.mask(region, *keep.shape) & keep).any()]
+        return [region for region in regions if (table.mask(region, *size) & keep).any()]
 
     def apply(self, spec: MetricSpec, maps: Array, *against: Array, sign: Sign) -> Array:
         """Return a metric of each map, without the pixels to ignore; NaN for dropped maps."""
@@ -342,24 +368,18 @@ def _add_tolerant(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> Non
 
 def _against(spec: MetricSpec, scene: _Scene) -> list[Array]:
     """Return what a metric compares the maps with."""
-    maps, masks, table, *_ = scene
-    xp = namespace(maps)
     found = []
     for need in spec.needs:
         if need == "mask":
-            found.append(masks)
+            found.append(scene.masks)
         elif need == "others":
-            counts = xp.astype(masks, xp.float64)
-            found.append(xp.sum(counts, axis=0) - counts)
+            found.append(scene.others())
         else:
-            if table is None:
+            if scene.table is None:
                 raise InputError(
                     f"{spec.name} needs regions, from which its soft target is made; "
                     f"or call sightline.metrics.{spec.function.__name__}(map, target)"
                 )
-            height, width = maps.shape[-2:]
-            scale = np.array([width, height, width, height])
-            boxes = table.boxes / scale
-            targets = [soft_target(boxes[scene.seen(i)], height, width) for i in range(len(maps))]
-            found.append(xp.asarray(np.stack(targets), device=maps.device))
+            xp = namespace(scene.maps)
+            found.append(xp.asarray(scene.targets(), device=scene.maps.device))
     return found

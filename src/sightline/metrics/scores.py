@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from sightline._arrays import Array, divide, namespace, nan_where, share, to_numpy
+from sightline.metrics._counts import POINTS
 from sightline.metrics.chance import (
     average_precision_random,
     chance_corrected_iou,
     iou_ceiling,
 )
 from sightline.metrics.spec import METRICS, Facts, MetricSpec
-from sightline.records import InputError, UnknownNameError, row_schema
+from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,7 +225,7 @@ class RegionScores(Columns):
         super().__init__(part, (len(counts.map),))
         self.map = counts.map
         self.region = table.numbers[counts.region]
-        self.label = np.array([table.labels[i] for i in counts.region], object)
+        self.label = np.array(table.labels, object)[counts.region]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a line per region."""
@@ -237,6 +238,12 @@ class Scores(Columns):
     Names are ``metric[@threshold]``, as in ``scores["coverage"]``, ``scores["iou@90"]``,
     ``scores["iou_chance@90"]``. Arrays have the leading shape of the maps and live where the maps
     live. ``scores.regions`` holds the columns of the regions, if any were given.
+
+    ``scores.curves`` holds, if they were asked for, arrays of the maps' leading shape and 101
+    points each, in float32. ``"roc"``: the true positive rate at the false positive rates 0, 0.01,
+    …, 1, linear between thresholds and at a vertical step its upper end. ``"pr"``: the precision at
+    the recalls 0, 0.01, …, 1, that of the highest threshold which reaches the recall. Pixels of one
+    value are one threshold. NaN for an empty annotation, the ROC also where all is annotated.
     """
 
     def __init__(
@@ -244,6 +251,7 @@ class Scores(Columns):
     ) -> None:
         super().__init__(_Part(counts, plan, counts.pixels), shape)
         self.counts, self.plan = counts, plan
+        self.curves = {} if counts.curves is None else _curves(counts.curves, shape)
         self.regions: RegionScores | None = None
         if counts.regions is not None and table is not None:
             pixels = counts.pixels
@@ -256,22 +264,37 @@ class Scores(Columns):
         """Return a table with a line per map."""
         return self._frame({"map": np.arange(int(np.prod(self._shape)))})
 
-    def to_rows(self, keys: Mapping[str, Any] | None = None) -> pa.Table:
+    def to_rows(
+        self, keys: Mapping[str, Any] | None = None, regions: Mapping[str, Any] | None = None
+    ) -> pa.Table:
         """Return the scores as rows of the long table, one row for each score.
+
+        First come the rows of the maps, then those of the regions; in both, the rows of a metric
+        stand together. Chance, ceiling and the selected share ``attention_area`` have rows only
+        where they do not follow from the threshold and the annotated share.
 
         Parameters
         ----------
         keys
             Values for the key columns (``image``, ``model``, ``layer``, …): one for all maps, or
-            one per map of the flattened batch. Those left out are empty or null.
+            one per map of the flattened batch. Missing numbers (None, a masked value) are null.
+            Keys left out are empty or null, and ``visible`` is 1.
+        regions
+            Values for key columns in the rows of the regions, one per line of ``scores.regions``,
+            in place of their map's.
         """
-        import pyarrow as pa
+        from sightline.metrics._rows import to_rows
 
-        maps = np.arange(int(np.prod(self._shape)))
-        tables = [_rows(self, maps, None, keys or {})]
-        if self.regions is not None:
-            tables.append(_rows(self.regions, self.regions.map, self.regions.region, keys or {}))
-        return pa.concat_tables(tables).unify_dictionaries()
+        return to_rows(self, keys or {}, regions or {})
+
+
+def _curves(curves: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+    """Name the curves and give them the leading shape of the maps."""
+    xp = namespace(curves)
+    found = xp.reshape(xp.permute_dims(curves, (0, 2, 1)), (2, *shape, POINTS))
+    if isinstance(found, np.ndarray):
+        found.flags.writeable = False
+    return {"roc": found[0], "pr": found[1]}
 
 
 def fill(columns: Columns, metrics: Sequence[tuple[MetricSpec, Threshold | None]]) -> None:
@@ -298,56 +321,3 @@ def _position(part: _Part, spec: MetricSpec, token: str) -> int:
     if spec.name == "relevance_rank":
         return part.first["matched"]
     return part.position[token[1:]] if token else part.first["k1"]
-
-
-def _rows(columns: Columns, owner: NDArray[Any], region: Any, keys: Mapping[str, Any]) -> pa.Table:
-    """Lay the metric columns of a table under one another."""
-    import pyarrow as pa
-
-    schema = row_schema()
-    unknown = set(keys) - set(schema.names)
-    if unknown:
-        raise InputError(f"not a key column: {sorted(unknown)}; known: {', '.join(schema.names)}")
-    names = [
-        name for name in columns if name.partition("@")[0] in METRICS or "attention_area" in name
-    ]
-    lines, count = len(owner), len(names)
-    values = np.concatenate([to_numpy(columns[name]).reshape(-1) for name in names] or [[]])
-    data: dict[str, Any] = {name: keys.get(name, _EMPTY.get(name)) for name in schema.names}
-    data = {name: _per_row(value, owner, count) for name, value in data.items()}
-    data["region"] = None if region is None else np.tile(region, count)
-    data["metric"] = np.repeat([name.partition("@")[0] for name in names], lines)
-    data["threshold"] = np.repeat([name.partition("@")[2] for name in names], lines)
-    data["value"] = values
-    area = to_numpy(columns["annotation_area"]).reshape(-1)
-    data["area"] = np.tile(area.astype(np.float32), count)
-    return pa.table([_arrow(data[f.name], f.type, lines * count) for f in schema], schema=schema)
-
-
-_TEXTS = ("study", "rules", "image", "model", "variant", "method", "target", "check")
-_EMPTY: dict[str, Any] = {**dict.fromkeys(_TEXTS, ""), "visible": 1.0}
-
-
-def _per_row(value: Any, owner: NDArray[Any], count: int) -> Any:
-    """Spread one value per map over the rows; single values stay single."""
-    if value is None or isinstance(value, str) or np.ndim(value) == 0:
-        return value
-    array = np.asarray(value)
-    if len(array) <= owner.max(initial=-1):
-        raise InputError(f"a key column must have one value per map; got {len(array)}")
-    return np.tile(array[owner], count)
-
-
-def _arrow(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    import pyarrow as pa
-
-    if value is None:
-        return pa.nulls(rows, kind)
-    if np.ndim(value) == 0:
-        if pa.types.is_dictionary(kind):
-            return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array([str(value)]))
-        return pa.array(np.full(rows, value), kind)
-    if pa.types.is_dictionary(kind):
-        texts, codes = np.unique(np.asarray(value, str), return_inverse=True)
-        return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(texts.tolist()))
-    return pa.array(value, kind)

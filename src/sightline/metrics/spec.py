@@ -6,11 +6,12 @@ direction is better or what chance is.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from sightline._arrays import Array, divide, share
+from sightline._arrays import Array, divide, namespace, share
 from sightline.metrics.boxes import compute_corloc, compute_max_box_accuracy, compute_pxap
 from sightline.metrics.chance import iou_ceiling, iou_chance, top_k_any_chance
 from sightline.metrics.complexity import compute_entropy, compute_gini, compute_sparsity
@@ -51,7 +52,7 @@ from sightline.registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["METRICS", "Chance", "Facts", "MetricSpec", "Undefined"]
+__all__ = ["METRICS", "Chance", "Facts", "Formula", "MetricSpec", "Undefined"]
 
 Direction = Literal["higher", "lower", "neither"]
 Level = Literal["map", "region", "dataset"]
@@ -73,7 +74,7 @@ Undefined = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What chance depends on: pixels, annotated pixels, selected pixels, top k."""
+    """What chance and ceiling depend on: pixels, annotated pixels, selected pixels, top k."""
 
     pixels: Array | int
     inside: Array
@@ -90,16 +91,36 @@ class Facts:
         """Selected share."""
         return share(self.selected, self.pixels)
 
+    @property
+    def common(self) -> Array:
+        """Largest share that can be both."""
+        a, g = self.a, self.g
+        return namespace(a, g).where(a < g, a, g)
+
 
 @dataclass(frozen=True, slots=True)
-class Chance:
-    """The score of a map that knows nothing: its formula for people and for arrays."""
+class Formula:
+    """A figure that follows from areas: its formula for people, for arrays and for data bases."""
 
     formula: str
     value: Callable[[Facts], Array]
 
     def __str__(self) -> str:
         return self.formula
+
+    @property
+    def sql(self) -> str | None:
+        """The formula as an SQL expression over columns a and g; None where it needs more."""
+        words = set(re.findall(r"[A-Za-z]+", self.formula))
+        if not words <= {"a", "g", "min", "max"}:
+            return None
+        signs = {"·": "*", "−": "-", "min": "least", "max": "greatest"}
+        return re.sub("|".join(signs), lambda sign: signs[sign[0]], self.formula)
+
+
+@dataclass(frozen=True, slots=True)
+class Chance(Formula):
+    """The score of a map that knows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +139,8 @@ class MetricSpec:
         Smallest and largest value.
     chance
         What a constant positive map scores, or None where no such value means anything.
+    ceiling
+        The best score possible at its areas, where that is not an end of the range.
     level
         ``map``: one value per map; ``region``: also one per region; ``dataset``: the other maps
         count too, in one value for all or, for shuffled AUC, in each map's.
@@ -157,6 +180,7 @@ class MetricSpec:
     thresholded: bool = False
     one_pass: bool = False
     aliases: tuple[str, ...] = ()
+    ceiling: Formula | None = None
 
 
 METRICS: Registry[MetricSpec] = Registry("metric")
@@ -164,6 +188,7 @@ METRICS: Registry[MetricSpec] = Registry("metric")
 _SHARE = Chance("g", lambda facts: facts.g)
 _HALF = Chance("0.5", lambda facts: facts.g * 0 + 0.5)
 _ZERO = Chance("0", lambda facts: facts.g * 0)
+_WHOLE = Formula("1", lambda facts: facts.g * 0 + 1)
 _UNIT = (0.0, 1.0)
 _BYLINSKII = "Bylinskii et al. 2018, arXiv:1604.03605"
 
@@ -213,6 +238,7 @@ for _spec in (
         role="primary",
         thresholded=True,
         one_pass=True,
+        ceiling=Formula("min(a, g) / max(a, g)", lambda facts: iou_ceiling(facts.a, facts.g)),
     ),
     MetricSpec(
         "iou_share",
@@ -221,7 +247,7 @@ for _spec in (
         "overlap",
         _UNIT,
         Chance(
-            "iou chance / ceiling",
+            "a·g / (a + g − a·g) · max(a, g) / min(a, g)",
             lambda facts: divide(iou_chance(facts.a, facts.g), iou_ceiling(facts.a, facts.g)),
         ),
         ("empty annotation", "nothing selected"),
@@ -231,6 +257,7 @@ for _spec in (
         level="region",
         thresholded=True,
         one_pass=True,
+        ceiling=_WHOLE,
     ),
     MetricSpec(
         "iou_corrected",
@@ -251,6 +278,7 @@ for _spec in (
         level="region",
         thresholded=True,
         one_pass=True,
+        ceiling=_WHOLE,
     ),
     MetricSpec(
         "dice",
@@ -267,6 +295,9 @@ for _spec in (
         thresholded=True,
         one_pass=True,
         aliases=("f1",),
+        ceiling=Formula(
+            "2·min(a, g) / (a + g)", lambda facts: divide(2 * facts.common, facts.a + facts.g)
+        ),
     ),
     MetricSpec(
         "precision",
@@ -282,6 +313,7 @@ for _spec in (
         level="region",
         thresholded=True,
         one_pass=True,
+        ceiling=Formula("min(1, g / a)", lambda facts: divide(facts.common, facts.a)),
     ),
     MetricSpec(
         "recall",
@@ -297,6 +329,7 @@ for _spec in (
         level="region",
         thresholded=True,
         one_pass=True,
+        ceiling=Formula("min(1, a / g)", lambda facts: divide(facts.common, facts.g)),
     ),
     MetricSpec(
         "lift",
@@ -312,6 +345,7 @@ for _spec in (
         level="region",
         thresholded=True,
         one_pass=True,
+        ceiling=Formula("min(a, g) / (a·g)", lambda facts: divide(facts.common, facts.a * facts.g)),
     ),
     MetricSpec(
         "pointing",

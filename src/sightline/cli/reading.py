@@ -1,0 +1,250 @@
+"""Commands that read stores of results."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from sightline.cli.printing import progress, show, show_json
+from sightline.cli.stores import (
+    SHOWN_LINES,
+    compact,
+    counted,
+    difference_blocks,
+    frame_blocks,
+    layer_lines,
+    leaderboard_blocks,
+    note_lines,
+)
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from sightline.results import Results
+
+__all__ = ["diff", "digest", "export", "query", "show_store"]
+
+By: TypeAlias = Literal[
+    "leaderboard", "layers", "percentiles", "labels", "styles", "heads", "images"
+]
+To: TypeAlias = Literal["csv", "parquet", "sqlite", "markdown"]
+_LINES = {
+    "labels": "regions by label",
+    "percentiles": "{metric} by percentile",
+    "styles": "{metric} by label of the images",
+    "heads": "{metric} by head",
+    "images": "{metric} by image",
+}
+_NARROW = "--all shows them, and --model and --method choose"
+
+_STORE = typer.Argument(help="Folder of a study's results: runs/NAME.")
+
+
+def show_store(
+    store: Annotated[Path, _STORE],
+    by: Annotated[
+        By,
+        typer.Option(
+            help="Which table: a line for each model and method (leaderboard), by layer, by "
+            "percentile, by label of the regions, by label of the images (styles), by attention "
+            "head, or by image."
+        ),
+    ] = "leaderboard",
+    metric: Annotated[
+        str | None, typer.Option(help="Score, as iou@90 or coverage; iou@90 unless given.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Only this model.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="Only this method; in a leaderboard also best or split, see --layer."),
+    ] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            help="Layer by number, last, best (chosen on the same images, and marked so), or split "
+            "(for each half of the images, the best on the other half); in a leaderboard also all."
+        ),
+    ] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON in place of a table.")
+    ] = False,
+) -> None:
+    """Show the results of a study, each score beside chance and ceiling.
+
+    It may be running: what is stored so far is shown.
+    """
+    from sightline.results import open_results
+
+    with open_results(store) as results:
+        given = {"metric": metric, "model": model, "method": method, "layer": _layer(layer)}
+        frame = _table(results, by, {k: v for k, v in given.items() if v is not None})
+        name = results.study["name"]
+    metric = frame.attrs.get("metric", "")
+    if as_json:
+        about = {"study": name, "metric": metric, "note": frame.attrs.get("note", "")}
+        show_json({**about, "lines": _records(frame)})
+        return
+    title = f"{name}: {_LINES.get(by, '{metric}').format(metric=metric)}"
+    if show_all:
+        show(*frame_blocks(frame, title, len(frame), whole=True))
+    elif by == "leaderboard":
+        show(*leaderboard_blocks(frame, name))
+    elif by == "layers":
+        show(*layer_lines(frame), *note_lines(frame), "Every score: --all.")
+    else:
+        show(*frame_blocks(compact(frame), title, more=_NARROW))
+
+
+def _layer(text: str | None) -> str | int | None:
+    if text is None or text in ("best", "last", "split", "all"):
+        return text
+    try:
+        return int(text)
+    except ValueError as error:
+        known = "a number, best, last, split or all"
+        raise InputError(f"--layer must be {known}, got {text!r}") from error
+
+
+def _table(results: "Results", by: By, given: dict[str, Any]) -> "pd.DataFrame":
+    """Return a table; options that it does not take are errors."""
+    calls: dict[str, tuple[Callable[..., pd.DataFrame], dict[str, str]]] = {
+        "leaderboard": (results.leaderboard, {}),
+        "layers": (results.layer_progression, {}),
+        "percentiles": (results.percentile_sweep, {}),
+        "labels": (results.feature_breakdown, {}),
+        "styles": (results.style_breakdown, {}),
+        "heads": (results.head_ranking, {}),
+        "images": (results.images, {"metric": "sort_by"}),
+    }
+    call, names = calls[by]
+    if by == "heads" and not {"model", "method"} <= set(given):
+        raise InputError("--by heads needs --model and --method")
+    taken = call.__annotations__
+    options = {names.get(name, name): value for name, value in given.items()}
+    for name, option in zip(options, given, strict=True):
+        if name not in taken:
+            raise InputError(f"--by {by} takes no --{option}")
+    _check_layer(by, given.get("layer"))
+    if by == "percentiles" and "metric" in options:
+        options["metric"] = options["metric"].partition("@")[0]
+    return call(**options)
+
+
+def _check_layer(by: By, layer: str | int | None) -> None:
+    """Raise for a choice of layers that a table does not have."""
+    if by == "heads" and isinstance(layer, str):
+        raise InputError(f"--by heads takes the number of a layer, got --layer {layer}")
+    if by != "leaderboard" and layer == "all":
+        raise InputError(f"--layer all is for the leaderboard; --by {by} is about one layer")
+
+
+def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the lines of a table as JSON holds them; what is missing or infinite is null."""
+    import json
+
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise InputError(f"two columns are called {twice[0]!r}: name one of them with AS")
+    text = frame.to_json(orient="records", double_precision=15, date_format="iso")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def query(
+    store: Annotated[Path, _STORE],
+    sql: Annotated[
+        str,
+        typer.Argument(
+            help="One SELECT in DuckDB's SQL over scores (with chance and ceiling), rows, images, "
+            "regions, curves."
+        ),
+    ],
+    show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON in place of a table.")
+    ] = False,
+) -> None:
+    """Ask the results of a study anything in SQL; nothing can be changed by it."""
+    from sightline.results import open_results
+
+    with open_results(store) as results:
+        try:
+            frame = _plain(results.query(sql))
+        except InputError as error:
+            raise InputError(_one_line(str(error))) from error
+    if as_json:
+        show_json(_records(frame))
+        return
+    shown = len(frame) if show_all else SHOWN_LINES
+    show(*frame_blocks(frame, counted(len(frame), "line"), shown, whole=show_all))
+
+
+def _plain(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose decimals are plain numbers: sums of counts, and figures like 0.5."""
+    import pandas as pd
+
+    series = [frame.iloc[:, place] for place in range(len(frame.columns))]
+    for place, values in enumerate(series):
+        if pd.api.types.infer_dtype(values) == "decimal":
+            found = pd.to_numeric(values)
+            whole = bool((found.dropna() % 1 == 0).all())
+            series[place] = found.astype("Int64") if whole else found
+    return pd.concat(series, axis=1) if series else frame
+
+
+def _one_line(message: str) -> str:
+    """Return what is wrong with a query as one line; columns are a query of their own."""
+    lines = [line.strip() for line in message.splitlines()]
+    kept = [line for line in lines if line.strip("^") and not line.startswith("LINE ")]
+    views = [line.partition(":")[0] for line in kept if re.fullmatch(r"[a-z]+: (\w+, )+\w+", line)]
+    said = "; ".join(line for line in kept if line.partition(":")[0] not in views)
+    return f"{said}; views: {', '.join(views)} (DESCRIBE scores lists columns)" if views else said
+
+
+def export(
+    store: Annotated[Path, _STORE],
+    to: Annotated[
+        To,
+        typer.Option(
+            help="csv, parquet: every score with chance and ceiling; sqlite: also images, regions, "
+            "leaderboard; markdown: the main tables."
+        ),
+    ] = "csv",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write; STUDY.ENDING unless given.")
+    ] = None,
+) -> None:
+    """Write the results of a study for other programs."""
+    from sightline.results import export_results, open_results
+
+    endings = {"csv": "csv", "parquet": "parquet", "sqlite": "sqlite", "markdown": "md"}
+    with open_results(store) as results, progress("Writing") as move:
+        path = out or Path(f"{results.study['name']}.{endings[to]}")
+        total = int(results.query("SELECT count(*) AS n FROM scores")["n"].sum())
+        export_results(results, path, to, lambda done: move(done, total))
+    show(f"Written: {path}")
+
+
+def diff(
+    store_a: Annotated[Path, _STORE],
+    store_b: Annotated[Path, _STORE],
+    show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
+) -> None:
+    """Show in which settings and scores two stores differ; the exit status is 1 if scores do."""
+    from sightline.results import diff_results
+
+    found = diff_results(store_a, store_b)
+    show(*difference_blocks(found, show_all))
+    if not found.same:
+        raise typer.Exit(1)
+
+
+def digest(store: Annotated[Path, _STORE]) -> None:
+    """Print a hash of all scores with their keys: equal for equal results."""
+    from sightline.results import results_digest
+
+    typer.echo(results_digest(store))

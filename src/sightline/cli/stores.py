@@ -1,0 +1,352 @@
+"""What a store of results looks like on a terminal."""
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+    from sightline.executors import Run
+    from sightline.results.diff import Difference
+
+__all__ = [
+    "SHOWN_LINES",
+    "compact",
+    "counted",
+    "demo_lines",
+    "difference_blocks",
+    "finished_lines",
+    "frame_blocks",
+    "layer_lines",
+    "leaderboard_blocks",
+    "note_lines",
+    "skipped_lines",
+    "summary_blocks",
+    "timespan",
+]
+
+SHOWN_LINES = 40
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_EXTRA = ("corrected", "images", "selected", "area", "rank", "group", "chosen")  # --all shows them
+_NOTHING = "a map that knows nothing"
+_NARROWEST = 10  # letters that a name keeps where the screen is narrow
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number with the name of what it counts.
+
+    >>> counted(1, "task"), counted(1200, "task")
+    ('1 task', '1,200 tasks')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def timespan(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> timespan(0.2), timespan(8.2), timespan(95), timespan(7300)
+    ('<1 s', '8 s', '1 min 35 s', '2 h 2 min')
+    """
+    whole = round(seconds)
+    if not whole and seconds > 0:
+        return "<1 s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours} h {minutes} min"
+
+
+def skipped_lines(run: "Run") -> list[str]:
+    """Return the images that were left out, with the reason for each."""
+    found = [why if image in why else f"{image}: {why}" for image, why in _skipped(run).items()]
+    if not found:
+        return []
+    more = len(found) - SHOWN_NAMES
+    rest = [f"  … and {more} more: {run.store.manifest_path} lists them"] if more > 0 else []
+    return [f"Images left out ({len(found)}):", *(f"  {one}" for one in found[:SHOWN_NAMES]), *rest]
+
+
+def _skipped(run: "Run") -> dict[str, str]:
+    return dict(run.plan.skipped or {})
+
+
+def finished_lines(run: "Run", program: str) -> list[str]:
+    """Return what a run did, where its results are, and what to do with them."""
+    rows = f"{counted(run.rows, 'row')} of {counted(run.maps, 'map')} in {timespan(run.seconds)}"
+    what = f"Stored: {rows}" if run.finished else "Nothing was left to do"
+    path = run.store.path
+    command = shlex.join([program, "show", str(path)])
+    return [what, f"Results: {path}", f"Next, look at them again:\n  {command}"]
+
+
+def demo_lines(path: Path, program: str) -> list[str]:
+    """Return what to look at after the demo."""
+    command = shlex.join([program, "show", str(path)])
+    return [
+        f"  {command} --by labels",
+        f"  {command} --layer split --metric coverage",
+        f"The study, with every choice: {path / 'study.yml'}; the rows: {path / 'rows'}",
+        f"The maps: {path / 'maps'}; what was used: {path / 'manifest.json'}",
+    ]
+
+
+def summary_blocks(path: Path) -> "list[Table | str]":
+    """Return the leaderboard of a store."""
+    from sightline.results import open_results
+
+    with open_results(path) as results:
+        return leaderboard_blocks(results.leaderboard(), results.study["name"])
+
+
+def leaderboard_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]":
+    """Return a leaderboard; baselines that are alike for several models share a line."""
+    return frame_blocks(compact(_merged(frame)), f"{study}: {frame.attrs['metric']}", len(frame))
+
+
+def compact(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table without what a reader can do without: empty columns, what is always the same.
+
+    How layers were chosen becomes a mark on them and a note.
+    """
+    shown = frame.copy()
+    if "chosen" in shown and "layer" in shown:
+        same = shown["chosen"].astype(str).str.contains("same images")
+        layers = shown["layer"].astype(object).where(shown["layer"].notna(), "").astype(str)
+        shown["layer"] = layers.where(~same, layers + "*")
+        told = [part for part in _notes(frame) if "see chosen" not in part]
+        shown.attrs["note"] = "; ".join([*told, *_ways(shown["chosen"])])
+    return shown.drop(columns=[name for name in shown if _dull(str(name), shown[name])])
+
+
+def _dull(name: str, values: "pd.Series[Any]") -> bool:
+    """Say whether a column tells nothing, or only what few ask for."""
+    if name in _EXTRA or name.endswith("_chance"):
+        return True
+    if name == "undefined":
+        return not values.any()
+    if name == "target":
+        return values[values != ""].nunique() < 2
+    return bool((values.isna() | (values.astype(str) == "")).all())
+
+
+def _notes(frame: "pd.DataFrame") -> list[str]:
+    return [part for part in str(frame.attrs.get("note", "")).split("; ") if part]
+
+
+def _ways(chosen: Iterable[Any]) -> list[str]:
+    """Return how layers or methods were chosen, those that differ in numbers alone as one."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for way in dict.fromkeys(str(way) for way in chosen if way):
+        before, digits, after = re.split(r"(\d+)", way, maxsplit=1)
+        counts.setdefault((before, after), []).append(int(digits))
+    found = []
+    for (before, after), numbers in counts.items():
+        few, many = min(numbers), max(numbers)
+        way = f"{before}{few if few == many else f'{few} to {many}'}{after}"
+        option = "--method" if "methods" in after else "--layer"
+        flattered = f"*{way}, which flatters it: {option} split does not"
+        found.append(flattered if "same images" in way else way)
+    return found
+
+
+def _merged(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Join the lines of a baseline whose scores are the same for several models."""
+    import pandas as pd
+
+    alike = ["method", "group", "target", "layer", "value", "n", "undefined"]
+    models = frame["model"].nunique()
+    firsts = []
+    for keys, lines in frame.groupby(alike, sort=False, dropna=False):
+        if keys[1] == "baseline" and len(lines) > 1:
+            others = f"{lines['model'].iloc[0]} and {len(lines) - 1} more"
+            shared = f"all {models} models" if len(lines) == models else others
+            firsts.append(lines.head(1).assign(model=shared))
+        else:
+            firsts.append(lines)
+    merged = pd.concat(firsts).astype(frame.dtypes.to_dict()) if firsts else frame
+    merged = merged.loc[sorted(merged.index)]
+    merged.attrs = frame.attrs
+    return merged
+
+
+def frame_blocks(
+    frame: "pd.DataFrame",
+    title: str,
+    shown: int = SHOWN_LINES,
+    *,
+    whole: bool = False,
+    more: str = "--all shows them",
+) -> "list[Table | str]":
+    """Return a title, a table and its notes.
+
+    Names are cut where the screen is narrow, numbers never: a table that has no room for them is
+    wider than the screen.
+
+    Parameters
+    ----------
+    frame, title
+        What to show. Columns may share a name.
+    shown
+        How many lines; the last line counts the others.
+    whole
+        Cut no names either.
+    more
+        How to see the others.
+    """
+    left = len(frame) - shown
+    rest = [f"{left:,} more: {more}."] if left > 0 else []
+    return [title, _laid_out(frame.head(shown), whole), *rest, *note_lines(frame)]
+
+
+def _laid_out(frame: "pd.DataFrame", whole: bool) -> "Table | str":
+    """Return a table for the screen, or as text where it is wider."""
+    table = new_table("", [str(name) for name in frame])
+    table.padding, table.pad_edge = (0, 1, 0, 0), False
+    columns = [_cells(frame.iloc[:, place]) for place in range(len(frame.columns))]
+    texts = [_is_text(frame.iloc[:, place]) for place in range(len(frame.columns))]
+    widths = [
+        max(map(len, [str(name), *cells])) for name, cells in zip(frame, columns, strict=True)
+    ]
+    fits = _shrink(widths, [text and not whole for text in texts], console().width)
+    for column, text, width in zip(table.columns, texts, widths, strict=True):
+        column.no_wrap, column.overflow, column.width = True, "ellipsis", width
+        column.justify = "left" if text else "right"
+    for line in zip(*columns, strict=True):
+        add_row(table, *line)
+    return table if fits else _wide(table)
+
+
+def _shrink(widths: list[int], texts: Sequence[bool], room: int) -> bool:
+    """Make columns of names narrower, the widest first, until all fit; say whether they do."""
+    before = list(widths)
+    while sum(widths) + 2 * len(widths) > room:
+        names = [place for place, text in enumerate(texts) if text]
+        widest = max(names, key=widths.__getitem__, default=None)
+        if widest is None or widths[widest] <= _NARROWEST:
+            widths[:] = before
+            return False
+        widths[widest] -= 1
+    return True
+
+
+def _cells(values: "pd.Series[Any]") -> list[str]:
+    return [_written(value, str(values.name)) for value in values]
+
+
+def _is_text(values: "pd.Series[Any]") -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return not is_numeric_dtype(values.dtype) and values.name != "layer"
+
+
+def _wide(table: "Table") -> str:
+    """Return a table as text, as wide as it needs to be."""
+    from rich.console import Console
+
+    screen = Console(file=StringIO(), width=100_000)
+    screen.print(table, markup=False)
+    assert isinstance(screen.file, StringIO)  # noqa: S101 (as given)
+    return "\n".join(line.rstrip() for line in screen.file.getvalue().splitlines())
+
+
+def note_lines(frame: "pd.DataFrame") -> list[str]:
+    """Return what must be known to read a table, as sentences."""
+    metric = str(frame.attrs.get("metric", "")) or " "
+    return [
+        f"{note if note.startswith(metric) else note[:1].upper() + note[1:]}."
+        for note in _notes(frame)
+    ]
+
+
+def _written(value: Any, name: str) -> str:
+    """Return a value as a cell."""
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, list | tuple | np.ndarray):
+        return ", ".join(map(str, value))
+    if value is None or pd.isna(value):
+        return ""
+    if not isinstance(value, float):
+        return str(value)
+    tiny = 0 < abs(value) < 0.0005
+    return f"{value:.3g}" if tiny or name in ("rank", "percentile") else number(value)
+
+
+def layer_lines(frame: "pd.DataFrame") -> list[str]:
+    """Return how scores change from layer to layer, as a small chart for each model and method.
+
+    The height of a block is the score over the largest of all.
+    """
+    layered = frame[frame["layer"].notna() & frame["value"].notna()]
+    if layered.empty:
+        return ["No maps of single layers are stored."]
+    top = float(layered["value"].max())
+    metric = frame.attrs["metric"]
+    lines = [f"{metric} from the first layer to the last (a full block is {top:.3f}):"]
+    several = layered["target"].replace("", None).nunique() > 1
+    groups = {
+        _called(*map(str, keys), several=several): one
+        for keys, one in layered.groupby(["model", "method", "target"], sort=False)
+    }
+    width = max(map(len, [*groups, _NOTHING]))
+    for name, one in groups.items():
+        values = one.sort_values("layer")["value"].to_list()
+        lines.append(f"  {name:{width}}  {_chart(values, top)}  {_told(one, metric)}")
+    chance = layered["chance"].mean()
+    if chance == chance:
+        lines.append(f"  {_NOTHING:{width}}  {_chart([chance], top)}  {chance:.3f}")
+    return lines
+
+
+def _called(model: str, method: str, target: str, *, several: bool) -> str:
+    """Return the names of a line, with the target where there are several."""
+    return " ".join(filter(None, (model, method, f"({target})" if several and target else "")))
+
+
+def _chart(values: Sequence[float], top: float) -> str:
+    if top <= 0:
+        return _BLOCKS[0] * len(values)
+    last = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[min(max(round(value / top * last), 0), last)] for value in values)
+
+
+def _told(lines: "pd.DataFrame", metric: str) -> str:
+    from sightline.metrics import METRICS
+
+    direction = METRICS[metric.partition("@")[0]].direction
+    if direction == "neither":
+        return f"{lines['value'].min():.3f} to {lines['value'].max():.3f}"
+    values = lines["value"].to_numpy()
+    best = lines.iloc[int(values.argmin() if direction == "lower" else values.argmax())]
+    return f"best {best['value']:.3f} at layer {best['layer']}"
+
+
+def difference_blocks(found: "Difference", all_lines: bool = False) -> "list[Table | str]":
+    """Return how two stores differ: every setting, and the scores that are not the same."""
+    blocks: list[Table | str] = []
+    if len(found.settings):
+        lines = found.settings.itertuples(index=False)
+        told = [f"  {one.key}: {_setting(one.a)} → {_setting(one.b)}" for one in lines]
+        blocks += [f"Settings that differ ({len(told)}):", *told]
+    scores = found.scores
+    differ = scores[scores[["only_a", "only_b", "changed"]].any(axis=1)]
+    rows = int(scores["both"].sum())
+    if differ.empty:
+        return [*blocks, f"The scores are the same: {counted(rows, 'row')}."]
+    title = f"Scores that differ ({len(differ)} of {len(scores)} lines)"
+    shown = len(scores) if all_lines else SHOWN_LINES
+    return [*blocks, *frame_blocks(scores if all_lines else differ, title, shown, whole=all_lines)]
+
+
+def _setting(value: Any) -> str:
+    return "nothing" if value is None else str(value)

@@ -1,0 +1,194 @@
+"""A lane: images of the next task are read and maps of the last one scored while a model runs."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import Queue
+from threading import Event, Thread
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.records import SightlineError
+from sightline.runner.threads import THREADS
+from sightline.runner.work import BadImageError, OutOfMemoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sightline.runner import Done, Task, Worker
+
+__all__ = ["STEPS", "Failed", "Finished", "Lane", "Left"]
+
+STEPS = ("read", "make", "score", "write")
+
+
+class Finished(NamedTuple):
+    """A task whose files are there.
+
+    Attributes
+    ----------
+    task : Task
+    done : Done
+        What was written.
+    seconds : mapping
+        Time of each of `STEPS`.
+    """
+
+    task: Task
+    done: Done
+    seconds: dict[str, float]
+
+
+class Failed(NamedTuple):
+    """A task that could not be done.
+
+    Attributes
+    ----------
+    task : Task
+    kind : {"image", "memory", "disk", "input", "bug"}
+        What is to blame.
+    message : str
+    images : mapping
+        Images that cannot be used, with the reason.
+    """
+
+    task: Task
+    kind: str
+    message: str
+    images: dict[str, str]
+
+
+class Left(NamedTuple):
+    """A task that was given back undone, since the lane was told to stop."""
+
+    task: Task
+
+
+@dataclass
+class _Job:
+    task: Task
+    parts: tuple[Any, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Lane:
+    """Does tasks in three threads: one reads, one makes maps, one scores and writes.
+
+    Parameters
+    ----------
+    worker : Worker
+        Knows how each step is done.
+    emit : callable
+        Receives `Finished`, `Failed` and `Left`, one for each task, from any of the threads.
+    """
+
+    def __init__(self, worker: Worker, emit: Callable[[Finished | Failed | Left], object]) -> None:
+        self.worker, self.emit = worker, emit
+        self._inbox: Queue[_Job | None] = Queue()
+        self._images: Queue[_Job | None] = Queue(maxsize=1)
+        self._maps: Queue[_Job | None] = Queue(maxsize=1)
+        self._stopping = Event()
+        loops = (self._read_all, self._make_all, self._finish_all)
+        self._threads = [Thread(target=loop, daemon=True) for loop in loops]
+        for thread in self._threads:
+            thread.start()
+
+    def put(self, task: Task) -> None:
+        """Give the lane a task."""
+        self._inbox.put(_Job(task))
+
+    def stop(self) -> None:
+        """Let the lane finish what has begun, and give back the rest."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """Wait for the end of all tasks."""
+        self._inbox.put(None)
+        for thread in self._threads:
+            thread.join()
+        self.worker.close()
+
+    def kill(self) -> None:
+        """Give back what has not begun, and wait for nothing."""
+        self.stop()
+        self._inbox.put(None)
+
+    def _read_all(self) -> None:
+        while (job := self._inbox.get()) is not None:
+            if self._step(job, "read", self._read):
+                self._images.put(job)
+        self._images.put(None)
+
+    def _make_all(self) -> None:
+        with _one_thread(any(source.kind == "model" for source in self.worker.plan.sources)):
+            while (job := self._images.get()) is not None:
+                if self._step(job, "make", self._make):
+                    self._maps.put(job)
+        self._maps.put(None)
+
+    def _finish_all(self) -> None:
+        while (job := self._maps.get()) is not None:
+            # What has maps is finished, even when the lane is to stop.
+            scored = self._step(job, "score", self._score, late=True)
+            if scored and self._step(job, "write", self._write, late=True):
+                self.emit(Finished(job.task, job.parts[0], job.seconds))
+
+    def _read(self, job: _Job) -> None:
+        job.parts = (self.worker.read(job.task),)
+
+    def _make(self, job: _Job) -> None:
+        job.parts = self.worker.make(job.task, *job.parts)
+
+    def _score(self, job: _Job) -> None:
+        maps, _ = job.parts
+        job.parts = (maps, self.worker.score(job.task, *job.parts))
+
+    def _write(self, job: _Job) -> None:
+        job.parts = (self.worker.write(job.task, *job.parts),)
+
+    def _step(
+        self, job: _Job, name: str, step: Callable[[_Job], None], *, late: bool = False
+    ) -> bool:
+        """Take a step of a task and note its time; say whether it goes on."""
+        if self._stopping.is_set() and not late:
+            self.emit(Left(job.task))
+            return False
+        begun = perf_counter()
+        try:
+            step(job)
+        except Exception as error:  # whatever it is, the driver must hear of it
+            self.emit(_failed(job.task, error, name))
+            return False
+        finally:
+            job.seconds[name] = perf_counter() - begun
+        return True
+
+
+def _failed(task: Task, error: Exception, step: str) -> Failed:
+    if isinstance(error, BadImageError):
+        return Failed(task, "image", str(error), error.images)
+    if isinstance(error, OutOfMemoryError):
+        return Failed(task, "memory", str(error), {})
+    if isinstance(error, OSError) and step == "write":
+        return Failed(task, "disk", str(error), {})
+    if isinstance(error, SightlineError):
+        return Failed(task, "input", str(error), {})
+    return Failed(task, "bug", "".join(traceback.format_exception(error)), {})
+
+
+@contextmanager
+def _one_thread(runs_models: bool) -> Iterator[None]:
+    """Have torch use the planned number of threads in this thread."""
+    if not runs_models:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(THREADS)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,223 @@
+"""Lanes on this machine: tasks handed out, and what becomes of them."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from dataclasses import dataclass, field
+from queue import Empty, Queue
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sightline.executors.lane import Failed, Finished, Lane, Left
+from sightline.executors.processes import Died, ProcessLane
+from sightline.runner import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from threading import Event
+
+    from sightline.runner import Plan, Shelf, Task
+    from sightline.store import Store
+
+__all__ = ["Outcome", "execute"]
+
+# Tasks that a lane holds: one is read, one made, one scored.
+DEPTH = 3
+_TICK = 0.2  # seconds between looks at whether to stop
+
+
+class _AnyLane(Protocol):
+    def put(self, task: Task) -> None: ...
+    def stop(self) -> None: ...
+    def close(self) -> None: ...
+    def kill(self) -> None: ...
+
+
+@dataclass
+class Outcome:
+    """What became of tasks.
+
+    Attributes
+    ----------
+    bad : dict
+        Images that cannot be used, with the reason.
+    memory : dict
+        Models that ran out of memory, with the message.
+    error : Failed or None
+        What ended the run before its time.
+    """
+
+    bad: dict[str, str] = field(default_factory=dict)
+    memory: dict[str, str] = field(default_factory=dict)
+    error: Failed | None = None
+
+
+def execute(
+    plan: Plan,
+    store: Store,
+    tasks: Iterable[Task],
+    *,
+    workers: int,
+    shelf: Shelf,
+    stop: Event,
+    watch: Callable[[Finished], object],
+) -> Outcome:
+    """Do tasks in as many lanes as there are workers, the first of them in this process.
+
+    Parameters
+    ----------
+    plan, store
+        What is to be done, and where it goes.
+    tasks : iterable of Task
+        Those to do, in order; means of maps are taken when all others are done.
+    workers : int
+        Lanes.
+    shelf : Shelf
+        Models at hand in this process.
+    stop : Event
+        Set to have what has begun finished, and no more.
+    watch : callable
+        Receives each finished task.
+    """
+    tasks = list(tasks)
+    first = [task for task in tasks if plan.sources[task.source].kind != "mean"]
+    then = [task for task in tasks if plan.sources[task.source].kind == "mean"]
+    driver = _Driver(plan, store, shelf, stop, watch)
+    count = max(1, min(workers, len(tasks)))
+    try:
+        driver.start(count)
+        for phase in (first, then):
+            driver.run(phase)
+            if driver.outcome.bad or driver.outcome.memory or driver.outcome.error:
+                break  # a mean needs the maps of all
+    except KeyboardInterrupt:
+        driver.abandon()
+        raise
+    finally:
+        driver.end()
+    return driver.outcome
+
+
+class _Driver:
+    """Hands out tasks and listens."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        shelf: Shelf,
+        stop: Event,
+        watch: Callable[[Finished], object],
+    ) -> None:
+        self.plan, self.store, self.shelf = plan, store, shelf
+        self.stop, self.watch = stop, watch
+        self.outcome = Outcome()
+        self.events: Queue[tuple[int, Any]] = Queue()
+        self.lanes: dict[int, _AnyLane] = {}
+        self.held: dict[int, dict[str, Task]] = {}
+        self.pending: deque[Task] = deque()
+        self.killed: set[str] = set()
+
+    def start(self, count: int) -> None:
+        """Start the lanes."""
+        for number in range(count):
+            self._start(number)
+
+    def _start(self, number: int) -> None:
+        def emit(event: Any) -> None:
+            self.events.put((number, event))
+
+        if number == 0:
+            self.lanes[0] = Lane(Worker(self.plan, self.store, self.shelf), emit)
+        else:
+            self.lanes[number] = ProcessLane(self.plan, self.store, self.shelf.device, emit)
+        self.held[number] = {}
+
+    def run(self, tasks: Iterable[Task]) -> None:
+        """Do tasks until none is left, or the run must end."""
+        self.pending = deque(tasks)
+        while self.pending or any(self.held.values()):
+            if self._ending():
+                self.pending.clear()
+                for lane in self.lanes.values():
+                    lane.stop()
+            self._hand_out()
+            try:
+                number, event = self.events.get(timeout=_TICK)
+            except Empty:
+                continue
+            self._hear(number, event)
+
+    def _ending(self) -> bool:
+        return self.stop.is_set() or bool(self.outcome.memory) or self.outcome.error is not None
+
+    def _hand_out(self) -> None:
+        """Fill the lanes, the emptiest first, so that the last tasks are spread."""
+        while self.pending:
+            number = min(self.held, key=lambda lane: len(self.held[lane]))
+            if len(self.held[number]) >= DEPTH:
+                return
+            task = self.pending.popleft()
+            self.held[number][task.name] = task
+            self.lanes[number].put(task)
+
+    def _hear(self, number: int, event: Any) -> None:
+        if isinstance(event, Died):
+            self._bury(number, event)
+            return
+        self.held[number].pop(event.task.name, None)
+        if isinstance(event, Finished):
+            self.watch(event)
+        elif isinstance(event, Failed):
+            self._note(event)
+        else:
+            assert isinstance(event, Left)  # noqa: S101 (nothing else is emitted)
+
+    def _note(self, failed: Failed) -> None:
+        source = self.plan.sources[failed.task.source]
+        if failed.kind == "image":
+            self.outcome.bad.update(failed.images)
+            # The other sources cannot read it either.
+            if source.kind == "model":
+                self.pending = deque(t for t in self.pending if not self._meets(t, failed.task))
+        elif failed.kind == "memory":
+            self.outcome.memory[source.name] = failed.message
+        elif self.outcome.error is None:
+            self.outcome.error = failed
+
+    def _meets(self, task: Task, failed: Task) -> bool:
+        return task.chunk == failed.chunk and self.plan.sources[task.source].kind == "model"
+
+    def _bury(self, number: int, died: Died) -> None:
+        """Take back the tasks of a lane whose process died, and start another.
+
+        The system kills for lack of memory, but others kill as well, and that must change no
+        result: only the second time round is the model to blame.
+        """
+        left = list(self.held.pop(number).values())
+        self.lanes.pop(number).close()
+        if not left or self._ending():
+            return
+        source = self.plan.sources[left[0].source]
+        again = left[0].name in self.killed
+        if died.status == -signal.SIGKILL and not again:
+            self.killed.add(left[0].name)
+            self.pending.extendleft(reversed(left))
+            self._start(number)
+        elif died.status == -signal.SIGKILL and source.kind == "model":
+            self.outcome.memory[source.name] = "its process was killed by the system"
+        else:
+            what = f"a worker ended with status {died.status}" + " again" * again
+            message = f"{what} while it had task {left[0].name}; fewer workers need less memory"
+            self.outcome.error = Failed(left[0], "memory", message, {})
+
+    def abandon(self) -> None:
+        """End the lanes at once; what they have in hand is lost."""
+        for lane in self.lanes.values():
+            lane.kill()
+        self.lanes = {}
+
+    def end(self) -> None:
+        """End the lanes."""
+        for lane in self.lanes.values():
+            lane.close()

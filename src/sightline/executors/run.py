@@ -1,0 +1,394 @@
+"""Run a study: plan it, do what is missing, and say what became of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sightline.executors.lane import STEPS, Failed, Finished
+from sightline.executors.local import Outcome, execute
+from sightline.records import InputError, SightlineError
+from sightline.runner import Plan, Shelf, plan_study
+from sightline.runner.manifest import manifest_of, package_versions, timestamp
+from sightline.store import Store, create_store, images_table, regions_table
+from sightline.store.shards import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sightline.runner import Task
+    from sightline.study import Study
+
+__all__ = ["Run", "RunError", "Watch", "cores", "run_study"]
+
+
+class RunError(SightlineError):
+    """A run that ended before its time; what was finished is kept."""
+
+
+@dataclass
+class Run:
+    """How far a run is, and what it has done.
+
+    Attributes
+    ----------
+    store : Store
+        Where the results are.
+    plan : Plan
+        What was to be done.
+    stored : int
+        Tasks that were there before.
+    finished : int
+        Tasks of the plan that this run has done.
+    tasks : int
+        All that it has done, those included that a change of the plan made vain.
+    maps, rows : int
+        How many this run has made and written.
+    seconds : float
+        Since the run began.
+    steps : dict
+        Seconds of each step, over all workers.
+    sources : dict
+        By number of the source: tasks done and their seconds.
+    notes : list of str
+        What the user should know.
+    bad : dict
+        Images that could not be used, with the reason.
+    stopped : bool
+        Whether it was asked to stop.
+    """
+
+    store: Store
+    plan: Plan
+    workers: int = 1
+    stored: int = 0
+    finished: int = 0
+    tasks: int = 0
+    maps: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    steps: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STEPS, 0.0))
+    sources: dict[int, tuple[int, float]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    bad: dict[str, str] = field(default_factory=dict)
+    stopped: bool = False
+
+    @property
+    def total(self) -> int:
+        """Tasks of the plan."""
+        return len(self.plan.tasks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task is done."""
+        return self.stored + self.finished == self.total
+
+    def time_left(self) -> float | None:
+        """Return the seconds that the tasks left will take; None before the first is done.
+
+        By the mean of each source so far, and the mean of all for those not yet begun.
+        """
+        count = sum(done for done, _ in self.sources.values())
+        if not count:
+            return None
+        usual = sum(seconds for _, seconds in self.sources.values()) / count
+        left = 0.0
+        for number in range(len(self.plan.sources)):
+            done, seconds = self.sources.get(number, (0, 0.0))
+            todo = len(self.plan.chunks) - done - self._stored_of.get(number, 0)
+            left += todo * (seconds / done if done else usual)
+        busy = sum(self.steps.values())
+        return left * (self.seconds / busy) if busy else left / self.workers
+
+    _stored_of: dict[int, int] = field(default_factory=dict, repr=False)
+
+    def add(self, event: Finished) -> None:
+        """Count a finished task."""
+        self.finished += 1
+        self.tasks += 1
+        self.maps += event.done.maps
+        self.rows += event.done.rows
+        for name, seconds in event.seconds.items():
+            self.steps[name] += seconds
+        done, spent = self.sources.get(event.task.source, (0, 0.0))
+        self.sources[event.task.source] = done + 1, spent + sum(event.seconds.values())
+
+
+class Watch:
+    """What a run tells while it goes on; methods do nothing unless overridden."""
+
+    def planning(self, done: int, total: int, what: str) -> None:
+        """Say what is read and loaded for the plan."""
+
+    def planned(self, run: Run) -> None:
+        """Say that the plan stands and the first task begins."""
+
+    def moved(self, run: Run) -> None:
+        """Say that a task is finished."""
+
+
+def run_study(
+    study: Study,
+    out: str | os.PathLike[str] = "runs",
+    *,
+    workers: int | None = None,
+    device: str = "cpu",
+    skip_bad: bool = False,
+    watch: Watch | None = None,
+    stop: Event | None = None,
+) -> Run:
+    """Run a study: what its store has already is kept, what is missing is added.
+
+    Killed at any moment and run again, it goes on from the last finished task, and the table of
+    results is the same to the last bit.
+
+    Parameters
+    ----------
+    study : Study
+        What is to be done.
+    out : path
+        The folder of results; the study gets a folder of its name in it.
+    workers : int, optional
+        Processes that share the work; as the study says, or one for each core. They change no bit.
+    device : str
+        Where networks run: "cpu", "cuda", …
+    skip_bad : bool
+        Leave out images that cannot be read. Otherwise all else is done, and then they raise.
+    watch : Watch, optional
+        Is told how far the run is.
+    stop : Event, optional
+        Set it to have what has begun finished, and the run end.
+
+    Raises
+    ------
+    InputError
+        If something does not fit; the message names it.
+    RunError
+        If the run had to end before its time: a full disk, no memory, images that cannot be read.
+        What was finished is kept, and the same call goes on from there.
+    """
+    watch, stop = watch or Watch(), stop or Event()
+    store = create_store(Path(out, study.name))
+    with ExitStack() as held:
+        with _writing(store):
+            held.enter_context(store.locked())
+            store.clean()
+        try:
+            return _Runner(study, store, watch, stop, skip_bad).run(workers, device)
+        finally:
+            store.discard()  # where the plan failed before anything was stored
+
+
+class _Runner:
+    """One run of a study, in a store that it holds."""
+
+    def __init__(
+        self, study: Study, store: Store, watch: Watch, stop: Event, skip_bad: bool
+    ) -> None:
+        self.study, self.store, self.watch = study, store, watch
+        self.stop, self.skip_bad = stop, skip_bad
+        self.old: dict[str, Any] = store.manifest() if store.manifest_path.exists() else {}
+
+    def run(self, workers: int | None, device: str) -> Run:
+        begun, shelf = perf_counter(), Shelf(device)
+        batches: Mapping[str, int] = self.old.get("batches", {})
+        plan = plan_study(
+            self.study,
+            shelf=shelf,
+            batches=batches,
+            skip_bad=self.skip_bad,
+            progress=self.watch.planning,
+        )
+        plan = self._as_before(plan)
+        run = Run(self.store, plan)
+        self._compare_versions(run)
+        while True:
+            todo = self._begin(run, workers)
+            started = perf_counter()
+
+            def watch(event: Finished, run: Run = run, started: float = started) -> None:
+                run.add(event)
+                run.seconds = perf_counter() - started
+                self.watch.moved(run)
+
+            outcome = execute(
+                run.plan,
+                self.store,
+                todo,
+                workers=run.workers,
+                shelf=shelf,
+                stop=self.stop,
+                watch=watch,
+            )
+            run.stopped = self.stop.is_set()
+            changed = None if run.stopped or outcome.error else self._changed(run, outcome)
+            if changed is None:
+                break
+            run.plan = changed
+        run.seconds = perf_counter() - begun
+        self._end(run, outcome)
+        return run
+
+    def _as_before(self, plan: Plan) -> Plan:
+        """Leave out the images that an earlier run left out, unless their files have changed."""
+        seen = {source["key"] for source in self.old.get("sources", [])}
+        if any(source.kind == "given" and source.key not in seen for source in plan.sources):
+            return plan  # its maps may have been mended
+        digests = {card.image: card.digest for card in plan.cards.cards}
+        known = {
+            one["image"]: one["why"]
+            for one in self.old.get("skipped", [])
+            if digests.get(one["image"]) == one["digest"]
+        }
+        return plan.without(known) if known and self.skip_bad else plan
+
+    def _compare_versions(self, run: Run) -> None:
+        """Note where the tasks that are there were computed by other versions."""
+        done, now = self.store.done(), package_versions()
+        if not any(task.name in done for task in run.plan.tasks):
+            return
+        before = self.old.get("versions", {})
+        for name in ("sightline", "numpy", "torch", "transformers"):
+            if name in before and name in now and before[name] != now[name]:
+                run.notes.append(
+                    f"Some results were computed with {name} {before[name]}, this run has "
+                    f"{now[name]}: their last digits may differ. To compute all anew, remove "
+                    f"{self.store.path}."
+                )
+
+    def _begin(self, run: Run, workers: int | None) -> list[Task]:
+        """Save the plan and return what is to be done."""
+        plan = run.plan
+        self._save(plan)
+        todo = [task for task in plan.tasks if not self._has(plan, task)]
+        run.stored, run.finished = len(plan.tasks) - len(todo), 0
+        run.sources, run._stored_of = {}, {}
+        missing = {task.name for task in todo}
+        for task in plan.tasks:
+            if task.name not in missing:
+                run._stored_of[task.source] = run._stored_of.get(task.source, 0) + 1
+        asked = workers or self.study.engine.workers or _usual_workers(plan, len(todo))
+        run.workers = max(1, min(asked, len(todo)))
+        self.watch.planned(run)
+        return todo
+
+    def _has(self, plan: Plan, task: Task) -> bool:
+        """Say whether a task is done: its rows are there, and its maps where they are kept."""
+        if task.name not in self._done:
+            return False
+        source = plan.sources[task.source]
+        kept = plan.keep_maps and source.kind == "model" and plan.chunks[task.chunk].images
+        return not kept or self.store.map_file(task.name).exists()
+
+    def _save(self, plan: Plan) -> None:
+        """Write the study, its tables and its manifest, which names the tasks."""
+        from sightline.study import to_yaml
+
+        self._done = self.store.done()
+        chunk_of = {image: n for n, chunk in enumerate(plan.chunks) for image in chunk.images}
+        used = [card for card in plan.cards.cards if card.image in chunk_of]
+        images = images_table([{**card.line, "chunk": chunk_of[card.image]} for card in used])
+        regions = regions_table(line for card in used for line in card.regions)
+        self.old = manifest_of(self.study, plan, self.old)
+        with _writing(self.store):
+            write_rows(self.store.images_path, images)
+            write_rows(self.store.regions_path, regions)
+            self.store.save_text("study.yml", to_yaml(self.study))
+            self.store.save_manifest(self.old)
+
+    def _changed(self, run: Run, outcome: Outcome) -> Plan | None:
+        """Return the plan to go on with after a fault that can be mended; None without one."""
+        run.bad.update(outcome.bad)
+        plan = run.plan
+        for model in outcome.memory:
+            batch = max(s.batch for s in plan.sources if s.name == model)
+            if batch <= 1:
+                message = f"{model} runs out of memory with a single image: {outcome.memory[model]}"
+                outcome.error = Failed(plan.tasks[0], "memory", message, {})
+                return None
+            half = batch // 2
+            run.notes.append(
+                f"{model} ran out of memory with {batch} images at once: its tasks are done with "
+                f"{half}."
+            )
+            self.old["batches"] = {**self.old.get("batches", {}), model: half}
+            plan = plan.with_batch(model, half)
+        if self.skip_bad and outcome.bad:
+            plan = plan.without(outcome.bad)
+        return plan if plan is not run.plan else None
+
+    def _end(self, run: Run, outcome: Outcome) -> None:
+        """Note the run, and raise what ended it before its time."""
+        done = run.stored + run.finished
+        self.old["runs"] = [
+            *self.old.get("runs", []),
+            {
+                "ended": timestamp(),
+                "seconds": round(run.seconds, 3),
+                "tasks": run.tasks,
+                "maps": run.maps,
+                "rows": run.rows,
+                "workers": run.workers,
+                "steps": {name: round(seconds, 3) for name, seconds in run.steps.items()},
+            },
+        ]
+        error = outcome.error
+        if error is not None and error.kind == "disk":
+            raise RunError(
+                f"{self.store.path}: cannot be written to: {error.message}. {done} of {run.total} "
+                "tasks are stored; make room, then run again to go on"
+            )
+        with _writing(self.store):
+            self.store.save_manifest(self.old)
+        if error is not None and error.kind == "bug":
+            raise RuntimeError(f"task {error.task.name} failed:\n{error.message}")
+        if error is not None:
+            kept = f"{done} of {run.total} tasks are stored"
+            raise (InputError if error.kind == "input" else RunError)(f"{error.message} ({kept})")
+        if run.bad and not self.skip_bad:
+            raise RunError(_about_bad(run, done))
+
+
+@contextmanager
+def _writing(store: Store) -> Iterator[None]:
+    """Say of a store that cannot be written to what is to be done."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise InputError(f"{store.path}: results cannot be written there: {error}") from error
+        raise RunError(
+            f"{store.path}: cannot be written to: {error}. What is stored is kept; make room, then "
+            "run again to go on"
+        ) from error
+
+
+def _about_bad(run: Run, done: int) -> str:
+    shown = [f"  {why}" for why in list(run.bad.values())[:5]]
+    more = [f"  … and {len(run.bad) - 5} more"] if len(run.bad) > 5 else []
+    what = f"{len(run.bad)} image{'s' * (len(run.bad) > 1)} could not be used:"
+    then = (
+        f"{done} of {run.total} tasks are stored. Mend the files and run again, or leave them out: "
+        "--skip-bad"
+    )
+    return "\n".join([what, *shown, *more, then])
+
+
+def _usual_workers(plan: Plan, tasks: int) -> int:
+    """Return one worker a core, where there is work enough; a device has one."""
+    if any(source.device != "cpu" for source in plan.sources):
+        return 1
+    # A process takes some seconds to start: about as long as a dozen tasks.
+    return min(cores(), 1 + tasks // 12)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(usable(0)) if usable else os.cpu_count() or 1

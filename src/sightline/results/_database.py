@@ -1,0 +1,170 @@
+"""DuckDB in memory over the files of a store: views to read, and nothing to write."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from sightline.records import InputError
+from sightline.results._views import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["batches", "connect", "define", "fetch_frame", "run_select", "to_frame"]
+
+_READ_ONLY = "a query reads only: one SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement"
+_BATCH = 100_000
+
+
+def connect(files: Iterable[Path]) -> duckdb.DuckDBPyConnection:
+    """Return a data base in memory that can read these files and reach nothing else.
+
+    No other file, no network, no extension, no variable of the program, and no setting that could
+    change that.
+    """
+    import duckdb
+
+    allowed = ", ".join(quote(str(path)) for path in files)
+    spill = Path(tempfile.gettempdir()) / f"sightline-{uuid4().hex}"
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "allow_community_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "temp_directory": str(spill),
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute(f"SET allowed_paths = [{allowed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def batches(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.RecordBatch]:
+    """Yield what a query finds, part by part."""
+    yield from connection.sql(sql).to_arrow_reader(_BATCH)
+
+
+def define(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> None:
+    """Make views of SELECT statements."""
+    for name, sql in views.items():
+        connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS {sql}')
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table; small whole numbers, such as layers, may be missing in it."""
+    import pandas as pd
+    import pyarrow as pa
+
+    kinds = {kind: pd.Int64Dtype() for kind in (pa.int16(), pa.int32())}
+    frame: pd.DataFrame = table.to_pandas(types_mapper=kinds.get)
+    return frame
+
+
+def fetch_frame(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Return what a query finds."""
+    found = connection.sql(sql, params=dict(values)) if values else connection.sql(sql)
+    return to_frame(_plain(found.to_arrow_table()))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return a table whose decimals, which sums and literals give, are ordinary numbers."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type):
+            kind = pa.float64() if field.type.scale else pa.int64()
+            table = table.set_column(place, field.name, table.column(place).cast(kind))
+    return table
+
+
+def run_select(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
+    """Return what a query finds; one that could change anything is refused.
+
+    Raises
+    ------
+    InputError
+        If it is more than one query, would write, reads something other than the views, or if
+        DuckDB does not understand it.
+    """
+    import duckdb
+
+    try:
+        _check(connection, sql)
+        return fetch_frame(connection, sql)
+    except duckdb.PermissionException as error:
+        raise InputError(f"{_READ_ONLY}, and no other files: {error}") from error
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        raise InputError(f"{error}\n{_known(connection)}") from error
+    except duckdb.Error as error:
+        raise InputError(str(error)) from error
+
+
+def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Refuse whatever is not one query over the views.
+
+    The kind of statement is not enough: a WITH clause may hold a COPY that overwrites a file.
+    """
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise InputError(f"{_READ_ONLY}; got {len(statements)} statements")
+    kind = statements[0].type.name
+    if kind == "EXPLAIN":
+        asked = re.match(r"\s*EXPLAIN(\s+ANALYZE)?(\s*\([^)]*\))?\s+(?=[A-Z(])", sql, re.IGNORECASE)
+        if asked is None:
+            raise InputError(f"{_READ_ONLY}; EXPLAIN must be the first word")
+        _check(connection, sql[asked.end() :])
+    elif kind != "SELECT":
+        raise InputError(f"{_READ_ONLY}; got {kind}")
+    else:
+        _check_tree(connection, sql)
+
+
+def _check_tree(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Look for anything but queries, and for sources other than views, at any depth."""
+    ((answer,),) = connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchall()
+    tree = json.loads(answer)
+    if tree["error"]:
+        raise InputError(f"{_READ_ONLY}; {tree.get('error_message', 'this one is not understood')}")
+    for node in _walk(tree):
+        kind = str(node.get("type", ""))
+        if kind.endswith("_NODE") and kind not in _QUERIES:
+            raise InputError(f"{_READ_ONLY}; got {kind.removesuffix('_NODE').split('_')[0]}")
+        if kind == "TABLE_FUNCTION":
+            name = str(node["function"]["function_name"]).lower()
+            if name not in _SOURCES:
+                raise InputError(f"{_READ_ONLY}, and no other files: {name}() is not a view")
+
+
+_QUERIES = ("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE", "VALUES_NODE")
+_SOURCES = ("range", "generate_series", "unnest", "repeat", "duckdb_columns", "duckdb_views")
+
+
+def _walk(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a tree."""
+    if isinstance(tree, dict):
+        yield tree
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _walk(part)
+
+
+def _known(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return a line for each view with its columns."""
+    found = connection.execute(
+        "SELECT table_name, string_agg(column_name, ', ' ORDER BY column_index) "
+        "FROM duckdb_columns() WHERE NOT internal GROUP BY table_name ORDER BY table_name"
+    ).fetchall()
+    return "\n".join(f"{view}: {columns}" for view, columns in found)

@@ -1,0 +1,341 @@
+"""Lines of a leaderboard: means over images, and how a layer or method was chosen."""
+
+from __future__ import annotations
+
+# The texts put together here are SQL of ours, with checked names.
+# ruff: noqa: S608
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.metrics import METRICS
+from sightline.records import InputError
+from sightline.results._catalogue import BASELINE, refuse
+from sightline.results._views import Name, full_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sightline.results._catalogue import Where
+    from sightline.results._tables import Tables
+
+__all__ = [
+    "HALVES",
+    "Candidate",
+    "Line",
+    "Sums",
+    "find_line",
+    "make_lines",
+    "rounded",
+    "sum_up",
+    "units_of",
+    "units_sql",
+]
+
+# Of a mean; further digits come from rounding and decide no rank.
+DIGITS = 12
+HALVES = "SELECT image, (row_number() OVER (ORDER BY sha256(image)) - 1) % 2 AS half FROM images"
+
+
+class Candidate(NamedTuple):
+    """Maps among which a choice is made."""
+
+    method: str
+    target: str
+    layer: int | None
+
+
+class Sums(NamedTuple):
+    """Numbers of images and sums over those with a defined score."""
+
+    n: float
+    undefined: float
+    value: float
+    chance: float
+    ceiling: float
+    selected: float
+    uniform: float
+
+    def mean(self, what: str = "value") -> float:
+        """Return the mean score, or that of what stands beside it."""
+        total: float = getattr(self, what)
+        return total / self.n if self.n else math.nan
+
+    def __add__(self, other: object) -> Sums:
+        if not isinstance(other, Sums):
+            return NotImplemented
+        return Sums(*(_add(*pair) for pair in zip(self, other, strict=True)))
+
+
+def _add(one: float, other: float) -> float:
+    """Add, where a half without defined scores adds nothing."""
+    return other if math.isnan(one) else one if math.isnan(other) else one + other
+
+
+_NOTHING = Sums(0, 0, *[math.nan] * 5)
+Halves = tuple[Sums, Sums]
+Candidates = dict[Candidate, Halves]
+Found = dict[tuple[str, int | None], Candidates]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The scores of one way to make maps.
+
+    Attributes
+    ----------
+    model, head, group
+        Whose maps.
+    picks
+        The method, target and layer used on each half of the images; the same one twice unless
+        they were chosen by halves.
+    chosen
+        How, in words; empty where there was nothing to choose.
+    sums
+        Of the scores.
+    """
+
+    model: str
+    head: int | None
+    group: str
+    picks: tuple[Candidate, Candidate]
+    chosen: str
+    sums: Sums
+
+    @property
+    def method(self) -> str:
+        """The method, or those of both halves."""
+        return _both(self.picks[0].method, self.picks[1].method)
+
+    @property
+    def target(self) -> str:
+        """What is explained, or that of both halves."""
+        return _both(self.picks[0].target, self.picks[1].target)
+
+    @property
+    def layer(self) -> int | str | None:
+        """The layer, or those of both halves."""
+        first, second = self.picks[0].layer, self.picks[1].layer
+        return first if first == second else f"{_dash(first)}|{_dash(second)}"
+
+    @property
+    def split(self) -> bool:
+        """Whether the choice on one half was made on the other."""
+        return self.chosen.startswith("split")
+
+    def told(self) -> str:
+        """Say in words what the line is about."""
+        parts = [self.model, self.method, self.target]
+        if self.layer is not None:
+            parts.append(f"layer {self.layer}")
+        if self.head is not None:
+            parts.append(f"head {self.head}")
+        chosen = f" ({self.chosen})" if self.chosen else ""
+        return " · ".join(part for part in parts if part) + chosen
+
+    def at(self, found: Found) -> Sums:
+        """Return the line's sums out of those of another metric."""
+        candidates = found.get((self.model, self.head), {})
+        first, second = (candidates.get(pick, (_NOTHING, _NOTHING)) for pick in self.picks)
+        return first[0] + second[1]
+
+    def sql(self) -> str:
+        """Return the condition on rows of scores, where `half` says which half an image is in."""
+        first, second = self.picks
+        head = "head IS NULL" if self.head is None else f"head = {self.head}"
+        common = f"\"check\" = '' AND {head} AND {full_model()} = $model"
+        if first == second:
+            return f"{common} AND {_is(first, 0)}"
+        return f"{common} AND ((half = 0 AND {_is(first, 0)}) OR (half = 1 AND {_is(second, 1)}))"
+
+    def values(self) -> dict[str, str]:
+        """Return the values that the condition names."""
+        first, second = self.picks
+        found = {"model": self.model, "method0": first.method, "target0": first.target}
+        if first != second:
+            found |= {"method1": second.method, "target1": second.target}
+        return found
+
+
+def _is(pick: Candidate, half: int) -> str:
+    layer = "layer IS NULL" if pick.layer is None else f"layer = {pick.layer}"
+    return f"(method = $method{half} AND target = $target{half} AND {layer})"
+
+
+def _both(first: str, second: str) -> str:
+    return first if first == second else f"{first}|{second}"
+
+
+def _dash(layer: int | None) -> str:
+    return "-" if layer is None else str(layer)
+
+
+def rounded(value: float) -> float:
+    """Return a mean without the digits that come from rounding alone."""
+    return round(value, DIGITS) if math.isfinite(value) else value
+
+
+def units_sql(tables: Tables, scores: str, where: str, by: str) -> str:
+    """Return the SQL of scores averaged over seeds, one for each combination of `by`."""
+    # Sums are taken in one and the same order each time, so that no bit of them changes.
+    order = " ORDER BY seed" if tables.catalogue.seeds else ""
+    defined = "FILTER (NOT isnan(value))"
+    means = ", ".join(f"avg({name}{order}) {defined} AS {name}" for name in Sums._fields[2:])
+    return f"SELECT {by}, {means} FROM ({scores}) WHERE {where} GROUP BY ALL"
+
+
+def units_of(tables: Tables, name: Name, line: Line, by: str = "image") -> str:
+    """Return the SQL of a line's scores, one for each image, or each combination of `by`."""
+    methods = [pick.method for pick in line.picks]
+    scores = tables.scores([name], [line.model], methods)
+    if line.split:
+        scores = f"SELECT * FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)"
+    level = "region IS NOT NULL" if "region" in by else "region IS NULL"
+    return units_sql(tables, scores, f"{level} AND {line.sql()}", by)
+
+
+_LAYERS = ("best", "split", "last", "all")
+
+
+def make_lines(
+    tables: Tables, name: Name, where: Where, layer: int | str = "best", method: str | None = None
+) -> list[Line]:
+    """Return the lines of a table, in the order of their names.
+
+    Parameters
+    ----------
+    tables, name, where
+        What is averaged.
+    layer
+        ``"best"``, ``"split"``, ``"last"``, ``"all"``, or a number, which `where` holds too.
+    method
+        ``"best"`` or ``"split"`` to choose among methods too, with one line for each model.
+    """
+    if not isinstance(layer, int) and layer not in _LAYERS:
+        raise InputError(f"layer must be a number or one of {', '.join(_LAYERS)}; got {layer!r}")
+    direction = METRICS[name.metric].direction
+    if direction == "neither":
+        if method is not None:
+            raise InputError(f"{name}: no value is better than another, so no method is best")
+        layer = "last" if layer in ("best", "split") else layer
+    if method is not None and (layer == "all" or (method, layer) == ("best", "split")):
+        raise InputError(f"method {method!r} does not go with layer {layer!r}")
+    sign = -1 if direction == "lower" else 1
+    found = []
+    for (model, head), candidates in sum_up(tables, [name], where)[name].items():
+        groups = {pick: tables.catalogue.group(model, pick.method) for pick in candidates}
+        for same in _same_line(candidates, groups, method):
+            chosen = _chosen(same, method or layer, layer, sign)
+            for picks, how, sums in chosen:
+                group = _both(groups[picks[0]], groups[picks[1]])
+                found.append(Line(model, head, group, picks, how, sums))
+    return found
+
+
+def sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
+    """Return the sums of all maps, by model and head, over each half of the images."""
+    by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
+    scores = tables.scores(names, where.models, where.methods)
+    units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by)
+    sql = f"""WITH units AS ({units})
+SELECT metric, threshold, model, head, method, target, layer, coalesce(half, 0) AS half,
+  count(value) AS n, count(*) - count(value) AS undefined, sum(value ORDER BY image) AS value,
+  {", ".join(_total_sql(figure) for figure in Sums._fields[3:])}
+FROM units LEFT JOIN ({HALVES}) USING (image)
+GROUP BY ALL ORDER BY ALL NULLS FIRST"""
+    found: dict[Name, Found] = {name: {} for name in names}
+    for metric, threshold, model, head, *pick_of, half, sums in map(_read, tables.fetch(sql)):
+        pick = Candidate(*pick_of)
+        candidates = found[Name(metric, threshold)].setdefault((model, head), {})
+        halves = candidates.setdefault(pick, (_NOTHING, _NOTHING))
+        candidates[pick] = (halves[0], sums) if half else (sums, halves[1])
+    return found
+
+
+def _read(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Put the numbers behind the names of a line together."""
+    return *row[:8], Sums(*(_number(total) for total in row[8:]))
+
+
+def _total_sql(figure: str) -> str:
+    """Return the sum of what stands beside scores, null unless it stands beside all of them."""
+    total = f"sum({figure} ORDER BY image)"
+    return f"CASE WHEN count({figure}) = count(value) THEN {total} END AS {figure}"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _same_line(
+    candidates: Candidates, groups: Mapping[Candidate, str], method: str | None
+) -> Iterator[Candidates]:
+    """Put together what competes for one line; baselines never compete."""
+    lines: dict[tuple[str, str] | None, Candidates] = {}
+    for pick, halves in candidates.items():
+        pooled = method is not None and groups[pick] != BASELINE
+        lines.setdefault(None if pooled else pick[:2], {})[pick] = halves
+    yield from lines.values()
+
+
+def _chosen(
+    candidates: Candidates, how: int | str, layer: int | str, sign: int
+) -> Iterator[tuple[tuple[Candidate, Candidate], str, Sums]]:
+    """Yield what a line is made of: the maps for each half, how they were chosen, their sums."""
+    if layer == "last":
+        last: dict[tuple[str, str], Candidate] = {pick[:2]: pick for pick in candidates}
+        number = len(candidates)
+        candidates = {pick: candidates[pick] for pick in last.values()}
+        if how == "last":
+            ((pick, halves),) = candidates.items()
+            yield (pick, pick), f"last of {number} layers" if number > 1 else "", _total(halves)
+            return
+    if how not in ("best", "split") or len(candidates) == 1:
+        for pick, halves in candidates.items():
+            yield (pick, pick), "", _total(halves)
+        return
+    among = _among(candidates)
+    if how == "best":
+        best = _best({pick: _total(halves) for pick, halves in candidates.items()}, sign)
+        yield (best, best), f"best of {among} on the same images", _total(candidates[best])
+        return
+    # The maps for a half are those that did best on the other half.
+    first, second = (
+        _best({pick: halves[other] for pick, halves in candidates.items()}, sign)
+        for other in (1, 0)
+    )
+    sums = candidates[first][0] + candidates[second][1]
+    yield (first, second), f"split-half of {among}", sums
+
+
+def _among(candidates: Candidates) -> str:
+    """Say how many there were to choose from."""
+    methods = len({pick[:2] for pick in candidates})
+    if methods == 1:
+        return f"{len(candidates)} layers"
+    what = "methods" if methods == len(candidates) else "methods and layers"
+    return f"{len(candidates)} {what}"
+
+
+def _total(halves: Halves) -> Sums:
+    return halves[0] + halves[1]
+
+
+def _best(candidates: Mapping[Candidate, Sums], sign: int) -> Candidate:
+    """Return the best; among equals the first."""
+    return max(candidates, key=lambda pick: _worth(candidates[pick], sign))
+
+
+def find_line(tables: Tables, name: Name, where: Where, layer: int | str | None = None) -> Line:
+    """Return the one line that a table is about: the best that is not a baseline, if there is."""
+    lines = make_lines(tables, name, where, "best" if layer is None else layer)
+    if not lines:
+        refuse("such a selection", where, tables.catalogue.models)
+    sign = -1 if METRICS[name.metric].direction == "lower" else 1
+    return max(lines, key=lambda line: (line.group != BASELINE, _worth(line.sums, sign)))
+
+
+def _worth(sums: Sums, sign: int) -> float:
+    """Return a number that is the higher the better a mean is; what has no score comes last."""
+    mean = rounded(sums.mean())
+    return -math.inf if math.isnan(mean) else sign * mean

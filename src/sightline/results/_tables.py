@@ -1,0 +1,161 @@
+"""One state of a store: its manifest, the shards that are there, and views over them."""
+
+from __future__ import annotations
+
+# The texts put together here are names of views and quoted paths.
+# ruff: noqa: S608
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.metrics import METRICS
+from sightline.records import InputError
+from sightline.results._catalogue import Catalogue, find_name
+from sightline.results._database import batches, connect, define, fetch_frame, run_select
+from sightline.results._views import Name, keys, read_files, scores_sql
+from sightline.store import task_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
+    from sightline.store import Store
+
+__all__ = ["Progress", "Tables"]
+
+_NO_CURVES = """SELECT * FROM (VALUES ('', '', '', 0::SMALLINT, 0::SMALLINT, '', '', 0, '', '',
+  0::SMALLINT, 0::FLOAT)) AS t(image, model, variant, layer, head, method, target, seed, "check",
+  curve, point, value) WHERE false"""
+
+
+class Progress(NamedTuple):
+    """How far a study is."""
+
+    done: int
+    all: int
+
+    def __str__(self) -> str:
+        return f"{self.done:,} of {self.all:,} tasks"
+
+
+class Tables:
+    """One state of a store.
+
+    Attributes
+    ----------
+    manifest
+        What the store says of itself.
+    progress
+        How many tasks are stored, and how many there are to be.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.manifest: dict[str, Any] = store.manifest()
+        self.catalogue = Catalogue(self.manifest)
+        self.shards = store.shards()
+        self._beside = {"images": store.images_path, "regions": store.regions_path}
+        self._curves = store.curve_files()
+        count = len(self.manifest["sources"]) * len(self.manifest["chunks"])
+        self.progress = Progress(len(self.shards), count)
+
+    @cached_property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The data base with views of all but the scores."""
+        if not self.shards:
+            raise InputError(f"nothing is stored yet: {self.progress}")
+        missing = [str(path) for path in self._beside.values() if not path.is_file()]
+        if missing:
+            raise InputError(f"the store lacks {' and '.join(missing)}")
+        found = connect([*self.shards, *self._curves, *self._beside.values()])
+        views = {name: f"SELECT * FROM {read_files([path])}" for name, path in self._beside.items()}
+        views["rows"] = f"SELECT * FROM {read_files(self.shards)}"
+        views["curves"] = (
+            f"SELECT * FROM {read_files(self._curves)}" if self._curves else _NO_CURVES
+        )
+        define(found, views)
+        return found
+
+    @cached_property
+    def names(self) -> list[Name]:
+        """Every metric and threshold of the rows, in the order of the table of metrics."""
+        found = self.connection.execute("SELECT DISTINCT metric, threshold FROM rows").fetchall()
+        order = {metric: place for place, metric in enumerate(METRICS)}
+        return sorted(
+            (Name(*pair) for pair in found),
+            key=lambda name: (order.get(name.metric, len(order)), _high_first(name.threshold)),
+        )
+
+    @cached_property
+    def _with_scores(self) -> duckdb.DuckDBPyConnection:
+        define(self.connection, {"scores": scores_sql("rows", self.names)})
+        return self.connection
+
+    def name(self, text: str | None, *, regions: bool = False) -> Name:
+        """Return a score by its name; see `find_name`."""
+        return find_name(text, self.names, regions=regions)
+
+    def scores(
+        self,
+        names: Collection[Name],
+        models: Collection[str] | None = None,
+        methods: Collection[str] | None = None,
+    ) -> str:
+        """Return the SQL of some metrics' scores, reading no shards but those of some maps."""
+        wanted = self.catalogue.keys(models, methods)
+        shards = [path for key, path in self._shards_of_keys if key in wanted]
+        rows = read_files(shards) if 0 < len(shards) < len(self.shards) else "rows"
+        return scores_sql(rows, self.names, names)
+
+    @cached_property
+    def _shards_of_keys(self) -> list[tuple[str, Path]]:
+        """The shards that are there, each with the key of the source of its maps."""
+        there = {path.stem: path for path in self.shards}
+        names = (
+            (source["key"], task_name(source["key"], number, chunk["digest"]))
+            for number, chunk in enumerate(self.manifest["chunks"])
+            for source in self.manifest["sources"]
+        )
+        return [(key, there[name]) for key, name in names if name in there]
+
+    def frame(self, sql: str, values: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Return what a query of ours finds."""
+        return fetch_frame(self.connection.cursor(), sql, values)
+
+    def fetch(self, sql: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Return the lines that a query of ours finds."""
+        return self.connection.cursor().execute(sql, dict(values or {})).fetchall()
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Return what a query of somebody else's finds, if it only reads."""
+        return run_select(self._with_scores.cursor(), sql)
+
+    def batches(self, view: str) -> Iterator[pa.RecordBatch]:
+        """Yield a whole view, part by part; scores in the order of chunks of images, then keys."""
+        connection = self.connection
+        if view != "scores":
+            yield from batches(connection.cursor(), f"SELECT * FROM {view}")
+            return
+        order = ", ".join(f'"{key}" NULLS FIRST' for key in keys())
+        for _, shards in groupby(self.shards, key=lambda path: path.name.partition("-")[0]):
+            # What belongs together is in one shard: there is no need to join all of them.
+            sql = scores_sql(read_files(shards), self.names)
+            yield from batches(connection.cursor(), f"SELECT * FROM ({sql}) ORDER BY {order}")
+
+    def close(self) -> None:
+        """Let go of files and memory; what is asked next opens them again."""
+        self.__dict__.pop("_with_scores", None)
+        connection = self.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+
+def _high_first(token: str) -> tuple[float, str]:
+    """Sort percentiles from high to low, other thresholds behind them."""
+    try:
+        return -float(token), ""
+    except ValueError:
+        return 1.0, token

@@ -1,0 +1,120 @@
+"""Tables by label: of regions, and of images."""
+
+from __future__ import annotations
+
+# The texts put together here are SQL of ours, with checked or quoted names.
+# ruff: noqa: S608
+import math
+from typing import TYPE_CHECKING, Any
+
+from sightline.metrics.selection import Threshold
+from sightline.records import Taxonomy
+from sightline.results._catalogue import refuse
+from sightline.results._lines import find_line, units_of
+from sightline.results._views import Name, quote
+from sightline.results.leaderboard import so_far, with_note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sightline.results._catalogue import Where
+    from sightline.results._lines import Line
+    from sightline.results._tables import Tables
+
+__all__ = ["feature_breakdown", "style_breakdown"]
+
+
+def _means_sql(order: str) -> str:
+    """Return the SQL of means and counts; what stands beside scores must stand beside all."""
+    chance, ceiling = (
+        f"CASE WHEN count({name}) = count(value) THEN avg({name} ORDER BY {order}) END AS {name}"
+        for name in ("chance", "ceiling")
+    )
+    return f"""avg(value ORDER BY {order}) AS value, {chance}, {ceiling},
+  count(value) AS n, count(DISTINCT image) AS images, count(*) - count(value) AS undefined"""
+
+
+def feature_breakdown(
+    tables: Tables,
+    where: Where,
+    layer: int | str | None,
+    percentile: float | str,
+    *,
+    ancestors: bool,
+) -> pd.DataFrame:
+    """Return a line for each label of regions; see `Results.feature_breakdown`."""
+    import pandas as pd
+
+    token = str(Threshold.parse(str(percentile)))
+    names = [Name("iou", token), Name("recall", token), Name("pointing", ""), Name("coverage", "")]
+    stored = [name for name in names if name in tables.names]
+    if not stored:
+        refuse("any of the metrics", ", ".join(map(str, names)), tables.names)
+    lead = names[0] if names[0] in stored else tables.name(None)
+    line = find_line(tables, lead, where, layer)
+    found = {name: _by_label(tables, name, line, ancestors=ancestors) for name in stored}
+    counts = found[stored[0]]
+    columns: dict[str, Any] = {"label": counts.index.to_series()}
+    for name in names:
+        beside = ("chance", "ceiling") if name.metric == "iou" else (f"{name.metric}_chance",)
+        for column, source in zip((name.metric, *beside), _FIGURES, strict=False):
+            columns[column] = found[name][source] if name in found else math.nan
+    columns |= {column: counts[column] for column in ("n", "images", "undefined")}
+    frame = pd.DataFrame(columns, index=counts.index).reset_index(drop=True)
+    lacking = ", ".join(str(name) for name in names if name not in stored)
+    return with_note(
+        frame,
+        f"means over regions at percentile {token}: {line.told()}",
+        f"not computed by this study: {lacking}" if lacking else "",
+        "" if len(frame) else "the study scored no single regions",
+        so_far(tables),
+    )
+
+
+_FIGURES = ("value", "chance", "ceiling")
+
+
+def _by_label(tables: Tables, name: Name, line: Line, *, ancestors: bool) -> pd.DataFrame:
+    """Return means over the regions of each label."""
+    sql = f"""WITH units AS ({units_of(tables, name, line, "image, region")})
+SELECT name AS label, {_means_sql("image, region")}
+FROM units JOIN regions USING (image, region) JOIN ({_labels_sql(tables, ancestors)}) USING (label)
+GROUP BY name ORDER BY name"""
+    return tables.frame(sql, line.values()).set_index("label")
+
+
+def _labels_sql(tables: Tables, ancestors: bool) -> str:
+    """Return the SQL of the labels under which regions of each label count."""
+    if not ancestors:
+        return "SELECT DISTINCT label, label AS name FROM regions"
+    taxonomy = Taxonomy(tables.manifest["data"]["taxonomy"])
+    pairs = [
+        f"({quote(label)}, {quote(name)})"
+        for (label,) in tables.fetch("SELECT DISTINCT label FROM regions ORDER BY label")
+        for name in (label, *(taxonomy.ancestors(label) if label in taxonomy else ()))
+    ]
+    return f"SELECT * FROM (VALUES {', '.join(pairs)}) AS t(label, name)"
+
+
+def style_breakdown(
+    tables: Tables, name: Name, where: Where, layer: int | str | None
+) -> pd.DataFrame:
+    """Return a line for each label of images; see `Results.style_breakdown`."""
+    line = find_line(tables, name, where, layer)
+    units = units_of(tables, name, line)
+    sql = f"""WITH units AS ({units}), labelled AS (
+  SELECT units.*, unnest(CASE WHEN len(labels) > 0 THEN list_distinct(labels) ELSE [NULL] END)
+    AS label
+  FROM units JOIN images USING (image))
+SELECT label, {_means_sql("image")} FROM labelled GROUP BY label ORDER BY label"""
+    frame = tables.frame(sql, line.values())
+    without = int(frame.loc[frame["label"].isna(), "images"].sum())
+    frame = frame[frame["label"].notna()].drop(columns="images").reset_index(drop=True)
+    frame.attrs["metric"] = str(name)
+    return with_note(
+        frame,
+        f"means of {name} over images: {line.told()}",
+        "an image with two labels counts in both",
+        f"images without a label, left out: {without}" if without else "",
+        so_far(tables),
+    )

@@ -1,0 +1,138 @@
+"""Tables of images: all with one score each, or one with all its scores."""
+
+from __future__ import annotations
+
+# The texts put together here are SQL of ours, with checked or quoted names.
+# ruff: noqa: S608
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sightline.records import InputError, UnknownNameError
+from sightline.results._catalogue import refuse
+from sightline.results._database import to_frame
+from sightline.results._lines import find_line, units_of
+from sightline.results._views import Name, read_files, scores_sql
+from sightline.results.leaderboard import so_far, with_note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from sightline.results._catalogue import Where
+    from sightline.results._tables import Tables
+
+__all__ = ["COLUMNS", "Filter", "one_image", "table_of_images"]
+
+COLUMNS = ("image", "area", "regions", "split")
+"""Columns, beside metrics, by which images can be sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which images to list, and how.
+
+    Attributes
+    ----------
+    sort_by
+        A metric or one of `COLUMNS`.
+    ascending
+        Smallest first.
+    label, split
+        Of the images to keep; None for all.
+    limit
+        How many at most.
+    """
+
+    sort_by: str | None
+    ascending: bool = False
+    label: str | None = None
+    split: str | None = None
+    limit: int | None = None
+
+
+def table_of_images(
+    tables: Tables, where: Where, layer: int | str | None, wanted: Filter
+) -> pd.DataFrame:
+    """Return a line for each image; see `Results.images`."""
+    by_column = wanted.sort_by in COLUMNS
+    name = tables.name(None if by_column else wanted.sort_by)
+    line = find_line(tables, name, where, layer)
+    column = wanted.sort_by if by_column else "value"
+    if wanted.limit is not None and wanted.limit < 1:
+        raise InputError(f"limit must be at least 1; got {wanted.limit}")
+    conditions, values = _conditions(tables, wanted)
+    sql = f"""WITH units AS ({units_of(tables, name, line)})
+SELECT image, value, chance, ceiling, area, regions, labels, split
+FROM units JOIN images USING (image) WHERE {conditions}
+ORDER BY {column} {"ASC" if wanted.ascending else "DESC"} NULLS LAST, image
+{"" if wanted.limit is None else f"LIMIT {int(wanted.limit)}"}"""
+    frame = tables.frame(sql, line.values() | values)
+    frame["labels"] = [tuple(labels) for labels in frame["labels"]]
+    frame.attrs["metric"] = str(name)
+    return with_note(frame, f"{name} of each image: {line.told()}", so_far(tables))
+
+
+def _conditions(tables: Tables, wanted: Filter) -> tuple[str, dict[str, str]]:
+    """Return the condition on images, and the values it names."""
+    parts, values = ["true"], {}
+    if wanted.split is not None:
+        _check("split", wanted.split, tables, "SELECT DISTINCT split FROM images ORDER BY 1")
+        parts.append("split = $split")
+        values["split"] = wanted.split
+    if wanted.label is not None:
+        known = "SELECT unnest(labels) FROM images UNION SELECT label FROM regions ORDER BY 1"
+        _check("label", wanted.label, tables, known)
+        parts.append(
+            "(list_contains(labels, $label) OR image IN "
+            "(SELECT image FROM regions WHERE label = $label AND dropped = ''))"
+        )
+        values["label"] = wanted.label
+    return " AND ".join(parts), values
+
+
+def _check(what: str, value: str, tables: Tables, sql: str) -> None:
+    known = [one for (one,) in tables.fetch(sql)]
+    if value not in known:
+        refuse(what, value, known)
+
+
+def one_image(tables: Tables, image_id: str) -> pd.DataFrame:
+    """Return all scores of an image; see `Results.image`."""
+    found = tables.fetch("SELECT chunk FROM images WHERE image = $image", {"image": image_id})
+    if not found:
+        known = [one for (one,) in tables.fetch("SELECT image FROM images ORDER BY image")]
+        close = get_close_matches(image_id, known, n=3)
+        hint = f"; nearest: {', '.join(close)}" if close else ""
+        raise UnknownNameError(f"no image {image_id!r} is stored{hint}")
+    prefix = f"{found[0][0]:06}-"
+    shards = [path for path in tables.shards if path.name.startswith(prefix)]
+    if not shards:
+        raise InputError(f"nothing is stored yet of image {image_id!r}: {tables.progress}")
+    return with_note(_scores_of(tables, image_id, shards), f"all of {image_id}", so_far(tables))
+
+
+def _scores_of(tables: Tables, image_id: str, shards: Sequence[Path]) -> pd.DataFrame:
+    """Return the scores of an image in the order in which they are stored."""
+    import pyarrow as pa
+
+    with tables.connection.cursor() as cursor:
+        rows = cursor.sql(
+            f"SELECT * FROM {read_files(shards)} WHERE image = $image", params={"image": image_id}
+        ).to_arrow_table()
+        places = pa.array(np.arange(rows.num_rows))
+        cursor.register("image_rows", rows.append_column("place", places))
+        found = cursor.execute("SELECT DISTINCT metric, threshold FROM image_rows").fetchall()
+        scores = scores_sql("image_rows", [Name(*pair) for pair in found], also=["place"])
+        # Only what is new passes through the query; the many texts stay where they are.
+        beside = cursor.sql(
+            f"SELECT place, name, selected, chance, ceiling, uniform FROM ({scores}) ORDER BY place"
+        ).to_arrow_table()
+    table = rows.take(beside.column("place"))
+    for name in beside.column_names[1:]:
+        table = table.append_column(name, beside.column(name))
+    return to_frame(table)

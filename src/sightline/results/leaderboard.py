@@ -1,0 +1,163 @@
+"""Tables with a line for each way to make maps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sightline.metrics import METRICS
+from sightline.results._catalogue import refuse
+from sightline.results._lines import make_lines, rounded, sum_up
+from sightline.results._views import Name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from sightline.results._catalogue import Where
+    from sightline.results._lines import Line
+    from sightline.results._tables import Tables
+
+__all__ = [
+    "average_ranks",
+    "layer_column",
+    "layer_progression",
+    "leaderboard",
+    "percentile_sweep",
+    "so_far",
+    "with_note",
+]
+
+# Below this the room between chance and ceiling is rounding.
+_ROOM = 1e-9
+
+
+def with_note(frame: pd.DataFrame, *notes: str) -> pd.DataFrame:
+    """Put what a reader must know into the table's attributes."""
+    frame.attrs["note"] = "; ".join(note for note in notes if note)
+    return frame
+
+
+def so_far(tables: Tables) -> str:
+    """Say how far a study is that is not finished."""
+    done, count = tables.progress
+    return "" if done == count else f"so far: {tables.progress}"
+
+
+def average_ranks(values: pd.Series[float], name: Name) -> pd.Series[float]:
+    """Return ranks, 1 for the best; equal values share theirs, and NaN has none."""
+    direction = METRICS[name.metric].direction
+    if direction == "neither":
+        return values * math.nan
+    return values.map(rounded).rank(method="average", ascending=direction == "lower")
+
+
+def leaderboard(
+    tables: Tables, name: Name, where: Where, layer: int | str, method: str | None
+) -> pd.DataFrame:
+    """Return the lines with their ranks, the best first; see `Results.leaderboard`."""
+    lines = make_lines(tables, name, where, layer, method)
+    frame = _frame(lines, head=where.head is not None)
+    if name.metric == "iou":
+        frame.insert(list(frame).index("n"), "corrected", [_corrected(one) for one in lines])
+    frame.insert(0, "rank", average_ranks(frame["value"], name))
+    by = frame["value"].map(rounded)
+    order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
+    frame = frame.loc[order.index].reset_index(drop=True)
+    frame.attrs["metric"] = str(name)
+    return with_note(frame, _about(name), _choice(lines), so_far(tables))
+
+
+def layer_progression(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
+    """Return a line for each layer; see `Results.layer_progression`."""
+    frame = _frame(make_lines(tables, name, where, "all"), head=where.head is not None)
+    frame.attrs["metric"] = str(name)
+    return with_note(frame.drop(columns="chosen"), _about(name), so_far(tables))
+
+
+def percentile_sweep(
+    tables: Tables, metric: str, where: Where, layer: int | str | None
+) -> pd.DataFrame:
+    """Return a line for each percentile; see `Results.percentile_sweep`."""
+    import pandas as pd
+
+    names = [n for n in tables.names if n.metric == metric and n.threshold[:1].isdigit()]
+    if not names:
+        known = dict.fromkeys(n.metric for n in tables.names if n.threshold[:1].isdigit())
+        refuse("metric with percentiles", metric, known)
+    lead = Name(metric, "90") if Name(metric, "90") in names else names[0]
+    lines = make_lines(tables, lead, where, "best" if layer is None else layer)
+    found = sum_up(tables, names, where)
+    parts = []
+    for name in names:
+        at = [replace(line, sums=line.at(found[name])) for line in lines]
+        part = _frame(at, head=where.head is not None)
+        place = list(part).index("value")
+        part.insert(place, "percentile", float(name.threshold))
+        part.insert(place + 4, "selected", [line.sums.mean("selected") for line in at])
+        parts.append(part)
+    frame = pd.concat(parts)
+    frame = frame.sort_values(["model", "method", "target"], kind="stable").reset_index(drop=True)
+    layers = f"layers as chosen for {lead}" if any(line.chosen for line in lines) else ""
+    frame.attrs["metric"] = metric
+    return with_note(frame, f"means of {metric} over images", layers, so_far(tables))
+
+
+def _about(name: Name) -> str:
+    """Say how to read a metric."""
+    direction = METRICS[name.metric].direction
+    better = f"{direction} is better" if direction != "neither" else "no value is better"
+    return f"means of {name} over images, {better}"
+
+
+def _choice(lines: Sequence[Line]) -> str:
+    """Say what choices on the same images mean for the reader."""
+    if any(line.chosen.startswith("best") for line in lines):
+        return "what was chosen on the same images looks better than it is, see chosen"
+    if any(line.split for line in lines):
+        return "on each half of the images, what did best on the other half (first|second half)"
+    return ""
+
+
+def _frame(lines: Sequence[Line], *, head: bool) -> pd.DataFrame:
+    """Return lines as a table, in their order."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        "model": pd.Series([line.model for line in lines], dtype=str),
+        "method": pd.Series([line.method for line in lines], dtype=str),
+        "group": pd.Series([line.group for line in lines], dtype=str),
+        "target": pd.Series([line.target for line in lines], dtype=str),
+        "layer": layer_column(line.layer for line in lines),
+        "head": pd.array([line.head for line in lines], dtype="Int64"),
+        "value": [line.sums.mean() for line in lines],
+        "chance": [line.sums.mean("chance") for line in lines],
+        "ceiling": [line.sums.mean("ceiling") for line in lines],
+        "uniform": [line.sums.mean("uniform") for line in lines],
+        "n": [int(line.sums.n) for line in lines],
+        "undefined": [int(line.sums.undefined) for line in lines],
+        "chosen": pd.Series([line.chosen for line in lines], dtype=str),
+    }
+    if not head:
+        del columns["head"]
+    frame = pd.DataFrame(columns)
+    return frame.drop(columns="uniform") if frame["uniform"].isna().all() else frame
+
+
+def layer_column(found: Iterable[int | str | None]) -> Any:
+    """Return numbers of layers; texts where halves have different ones."""
+    import pandas as pd
+
+    layers: list[Any] = list(found)
+    if any(isinstance(layer, str) for layer in layers):
+        return pd.Series(["" if layer is None else str(layer) for layer in layers], dtype=str)
+    return pd.array(layers, dtype="Int64")
+
+
+def _corrected(line: Line) -> float:
+    """Return Σ(iou − chance) / Σ(ceiling − chance)."""
+    sums = line.sums
+    room = sums.ceiling - sums.chance
+    return (sums.value - sums.chance) / room if room > _ROOM * max(sums.n, 1) else math.nan

@@ -1,0 +1,487 @@
+"""`Results`: what a study found, as tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from sightline.metrics import METRICS
+from sightline.records import InputError
+from sightline.results import breakdowns, comparing, curves, heads, images, leaderboard
+from sightline.results._html import show_html, show_text
+from sightline.results._tables import Progress, Tables
+from sightline.store import open_store
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from sightline.results._catalogue import Where
+
+__all__ = ["Results", "open_results"]
+
+Layer = int | Literal["best", "split", "last"]
+
+
+def open_results(path: str | os.PathLike[str]) -> Results:
+    """Open the results of a study, which may still be running.
+
+    Parameters
+    ----------
+    path
+        The folder that `sightline run` writes.
+
+    Raises
+    ------
+    InputError
+        If no study is stored there.
+    """
+    return Results(path)
+
+
+class Results:
+    """What a study found: tables out of its store.
+
+    Scores are read where they lie; nothing is changed. Every table is a `DataFrame` whose
+    ``attrs["note"]`` says in a line what must be known to read it. Chance and ceiling stand beside
+    the scores, `n` counts what was averaged, and `undefined` what could not be.
+
+    The unit is the image: its scores are averaged over the seeds of a method first, then over
+    images. These words choose the same maps in every table:
+
+    model
+        A full name, ``"demo/vit@seed2"``, or a base, which stands for all its variants.
+    method
+        A name of a method.
+    layer
+        A number from 0; ``"best"`` on the same images, which is marked; ``"split"``: for each half
+        of the images the layer that did best on the other half; ``"last"``. Maps of methods
+        without layers stand beside any of them.
+    head
+        A number, or ``"all"``; fused heads by default.
+    target
+        What is explained. Maps that explain no class stand beside any target.
+    metric
+        ``"iou@90"``, ``"coverage"``: a name that the study computed.
+
+    Tables about one choice of maps take the best that is no baseline where names are left out,
+    and say so.
+
+    Parameters
+    ----------
+    path
+        The folder of the study.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._store = open_store(Path(path).resolve())
+        self.path = self._store.path
+        self._tables = Tables(self._store)
+
+    def refresh(self) -> Results:
+        """Look again at a store that is being written; return these results."""
+        self._tables.close()
+        self._tables = Tables(self._store)
+        return self
+
+    def close(self) -> None:
+        """Let go of files and memory; the next table opens them again."""
+        self._tables.close()
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the store says of itself: data, models, methods, versions."""
+        return self._tables.manifest
+
+    @property
+    def study(self) -> dict[str, Any]:
+        """The study, with every choice written out."""
+        study: dict[str, Any] = self.manifest["study"]
+        return study
+
+    @property
+    def progress(self) -> Progress:
+        """How many tasks are stored, and how many there are."""
+        return self._tables.progress
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics that are stored, ``metric[@threshold]``."""
+        return [str(name) for name in self._tables.names if name.metric in METRICS]
+
+    @property
+    def models(self) -> list[str]:
+        """Full names of the models."""
+        return self._tables.catalogue.models
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods."""
+        return self._tables.catalogue.methods
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Return what an SQL query finds; it can read the store and nothing else.
+
+        Parameters
+        ----------
+        sql
+            One SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement in DuckDB's dialect
+            over these views: `scores` (with `name`, `selected`, `chance`, `ceiling`, `uniform`),
+            `rows` (as stored), `images`, `regions`, `curves`.
+
+        Raises
+        ------
+        InputError
+            If it would write or reach for something else, or is not understood.
+        """
+        return self._tables.query(sql)
+
+    def batches(
+        self, view: Literal["scores", "rows", "images", "regions", "curves"]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield all lines of a view as Arrow batches, so that none needs to fit into memory."""
+        return self._tables.batches(view)
+
+    def leaderboard(
+        self,
+        metric: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | Literal["all"] = "best",
+        head: int | Literal["all"] | None = None,
+        target: str | None = None,
+        seed: int | None = None,
+    ) -> pd.DataFrame:
+        """Return a line for each model, method and target, the best first.
+
+        Parameters
+        ----------
+        metric
+            The first of iou@90, coverage, average_precision that the study computed, or what it
+            computed first.
+        model, layer, head, target, seed
+            See `Results`; layer ``"all"`` gives each a line.
+        method
+            A name, or ``"best"`` or ``"split"``: a line for each model, whose method is chosen in
+            that way together with the layer. Baselines keep their lines.
+
+        Returns
+        -------
+        DataFrame
+            rank (shared by equal scores), model, method, group, target, layer, head (where heads
+            were asked for), value, chance, ceiling, uniform (what a uniform map gets, of metrics
+            that have no chance), corrected (IoU only: Σ(iou − chance) / Σ(ceiling − chance)), n,
+            undefined, chosen (how the layer or method was).
+        """
+        tables = self._tables
+        pooled = method if method in ("best", "split") else None
+        name = tables.name(metric)
+        where = self._where(model, None if pooled else method, layer, target, head=head, seed=seed)
+        return leaderboard.leaderboard(tables, name, where, layer, pooled)
+
+    def layer_progression(
+        self,
+        metric: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        target: str | None = None,
+        head: int | Literal["all"] | None = None,
+    ) -> pd.DataFrame:
+        """Return a line for each model, method, target and layer, in that order.
+
+        Methods without layers have one line, whose layer is missing.
+
+        Returns
+        -------
+        DataFrame
+            model, method, group, target, layer, value, chance, ceiling, n, undefined.
+        """
+        where = self._where(model, method, None, target, head=head)
+        return leaderboard.layer_progression(self._tables, self._tables.name(metric), where)
+
+    def percentile_sweep(
+        self,
+        metric: str = "iou",
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | None = None,
+        target: str | None = None,
+        head: int | None = None,
+    ) -> pd.DataFrame:
+        """Return a line for each model, method, target and percentile.
+
+        Parameters
+        ----------
+        metric
+            One with percentiles, without the part behind the @.
+        model, method, layer, target, head
+            See `Results`. The layer is one and the same for all percentiles: that which the
+            leaderboard of percentile 90 shows.
+
+        Returns
+        -------
+        DataFrame
+            model, method, group, target, layer, percentile, value, chance, ceiling, selected (the
+            share of pixels), n, undefined, chosen.
+        """
+        where = self._where(model, method, layer, target, head=head)
+        return leaderboard.percentile_sweep(self._tables, metric, where, layer)
+
+    def feature_breakdown(
+        self,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | None = None,
+        target: str | None = None,
+        head: int | None = None,
+        percentile: float | str = 90,
+        ancestors: bool = False,
+    ) -> pd.DataFrame:
+        """Return a line for each label of regions: how well single regions are found.
+
+        Means are over regions, not over images: `n` counts regions with a defined score, `images`
+        those they are on.
+
+        Parameters
+        ----------
+        model, method, layer, target, head
+            See `Results`.
+        percentile
+            Threshold of IoU and recall, or ``"mass60"``, ``"mean"``, ``"matched"``.
+        ancestors
+            Add lines for the labels above; each counts the regions of all labels below it.
+
+        Returns
+        -------
+        DataFrame
+            label, iou, chance, ceiling, recall, recall_chance, pointing, pointing_chance,
+            coverage, coverage_chance, n, images, undefined. Columns of metrics that the study did
+            not compute are NaN.
+        """
+        where = self._where(model, method, layer, target, head=head)
+        return breakdowns.feature_breakdown(
+            self._tables, where, layer, percentile, ancestors=ancestors
+        )
+
+    def style_breakdown(
+        self,
+        metric: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | None = None,
+        target: str | None = None,
+        head: int | None = None,
+    ) -> pd.DataFrame:
+        """Return a line for each label of images; an image with two labels counts in both.
+
+        Returns
+        -------
+        DataFrame
+            label, value, chance, ceiling, n, undefined.
+        """
+        where = self._where(model, method, layer, target, head=head)
+        name = self._tables.name(metric)
+        return breakdowns.style_breakdown(self._tables, name, where, layer)
+
+    def head_ranking(
+        self,
+        metric: str | None = None,
+        *,
+        model: str,
+        method: str,
+        layer: int | None = None,
+        target: str | None = None,
+    ) -> pd.DataFrame:
+        """Return a line for each head of one model, the best first, of all layers or of one.
+
+        Returns
+        -------
+        DataFrame
+            layer, head, value, chance, ceiling, n, undefined, rank (shared by equal scores).
+        """
+        where = self._where(model, method, layer, target, head="all")
+        return heads.head_ranking(self._tables, self._tables.name(metric), where)
+
+    def head_feature_matrix(
+        self,
+        metric: str | None = None,
+        *,
+        model: str,
+        method: str,
+        layer: int | None = None,
+        target: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the heads of one model by labels of regions: which head looks at what.
+
+        Returns
+        -------
+        DataFrame
+            A line for each layer and head, a column for each label, means over regions;
+            ``attrs["n"]`` says over how many.
+        """
+        where = self._where(model, method, layer, target, head="all")
+        name = self._tables.name(metric, regions=True)
+        return heads.head_feature_matrix(self._tables, name, where)
+
+    def compare(
+        self,
+        a: str,
+        b: str,
+        metric: str | None = None,
+        *,
+        by: comparing.By = "model",
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer = "best",
+    ) -> pd.DataFrame:
+        """Compare two models, or two methods, image by image.
+
+        Parameters
+        ----------
+        a, b
+            Names of two models or, with ``by="method"``, of two methods.
+        metric
+            See `leaderboard`.
+        by
+            What is compared. There is a line for each method, or model, that both share.
+        model, method
+            Only this model (by method) or this method (by model).
+        layer
+            See `Results`; chosen for a and b each on its own.
+
+        Returns
+        -------
+        DataFrame
+            a, b, model, method, target, layer_a, layer_b, n (images where both are defined),
+            value_a, value_b, difference (a − b), better, equal, worse (shares of images, seen from
+            a), only_a and only_b (images with a defined score on one side only).
+        """
+        if by not in ("model", "method"):
+            raise InputError(f"by must be 'model' or 'method'; got {by!r}")
+        if (model if by == "model" else method) is not None:
+            raise InputError(f"{by} is what is compared: it cannot be given as well")
+        sides = [
+            self._where(a_or_b, method, layer, None)
+            if by == "model"
+            else self._where(model, a_or_b, layer, None)
+            for a_or_b in (a, b)
+        ]
+        name = self._tables.name(metric)
+        return comparing.compare(self._tables, name, (sides[0], sides[1]), layer, by)
+
+    def images(
+        self,
+        sort_by: str | None = None,
+        *,
+        ascending: bool = False,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | None = None,
+        label: str | None = None,
+        split: str | None = None,
+        limit: int | None = None,
+    ) -> pd.DataFrame:
+        """Return a line for each image, sorted.
+
+        Parameters
+        ----------
+        sort_by
+            A metric (see `leaderboard`), or image, area, regions, split. Images whose score is
+            undefined come last.
+        ascending
+            Smallest first.
+        model, method, layer
+            See `Results`.
+        label
+            Only images with this label, or with a region of this label.
+        split
+            Only images of this part of the data set.
+        limit
+            How many at most.
+
+        Returns
+        -------
+        DataFrame
+            image, value, chance, ceiling, area (annotated share), regions (how many), labels,
+            split.
+        """
+        where = self._where(model, method, layer, None)
+        wanted = images.Filter(sort_by, ascending, label, split, limit)
+        return images.table_of_images(self._tables, where, layer, wanted)
+
+    def image(self, image_id: str) -> pd.DataFrame:
+        """Return all scores of one image, a line each, with chance and ceiling.
+
+        Returns
+        -------
+        DataFrame
+            The columns of the view `scores`.
+        """
+        return images.one_image(self._tables, image_id)
+
+    def curves(
+        self,
+        kind: Literal["roc", "pr"] = "roc",
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | None = None,
+        target: str | None = None,
+        head: int | None = None,
+    ) -> pd.DataFrame:
+        """Return the mean of the images' ROC or precision–recall curves.
+
+        Returns
+        -------
+        DataFrame
+            point (0 to 100), x (false positive rate or recall), value (mean true positive rate or
+            precision), n, undefined.
+        """
+        where = self._where(model, method, layer, target, head=head)
+        return curves.mean_curve(self._tables, kind, where, layer)
+
+    def _where(
+        self,
+        model: str | None,
+        method: str | None,
+        layer: int | str | None,
+        target: str | None,
+        *,
+        head: int | str | None = None,
+        seed: int | None = None,
+    ) -> Where:
+        """Check the words that choose maps."""
+        return self._tables.catalogue.where(
+            model=model, method=method, layer=layer, head=head, target=target, seed=seed
+        )
+
+    def __repr__(self) -> str:
+        return show_text(self)
+
+    def _repr_html_(self) -> str:
+        return show_html(self)

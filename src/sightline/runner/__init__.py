@@ -1,0 +1,23 @@
+"""From a study to rows: the plan, and the work of each task."""
+
+from __future__ import annotations
+
+from sightline.runner.plan import Chunk, Plan, Task
+from sightline.runner.planning import plan_study
+from sightline.runner.shelf import Shelf
+from sightline.runner.sources import Scoring, Source
+from sightline.runner.work import BadImageError, Done, OutOfMemoryError, Worker
+
+__all__ = [
+    "BadImageError",
+    "Chunk",
+    "Done",
+    "OutOfMemoryError",
+    "Plan",
+    "Scoring",
+    "Shelf",
+    "Source",
+    "Task",
+    "Worker",
+    "plan_study",
+]

@@ -1,0 +1,68 @@
+"""Maps made elsewhere as a source."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sightline.data.mapfiles import match_images, open_maps
+from sightline.records import InputError
+from sightline.runner.sources import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sightline.data.mapfiles import MapFiles
+    from sightline.study import MethodEntry, Study
+
+__all__ = ["given_source"]
+
+
+def given_source(study: Study, method: MethodEntry, images: Sequence[str]) -> tuple[Source, str]:
+    """Return the source of an entry that names maps made elsewhere, and which images lack a map.
+
+    Raises
+    ------
+    InputError
+        If the maps cannot be read, or none belongs to an image of the study.
+    """
+    where = f"methods: {method.name}"
+    total = sha256()
+    try:
+        with open_maps(method.params["maps"]) as maps:
+            if maps.unfit:
+                raise InputError(f"{method.params['maps']}: {maps.unfit}")
+            matches = match_images(maps, images)
+            for name in maps:  # of all, so that more images can be taken later
+                total.update(f"{name} ".encode() + _content(maps, name))
+            said = maps.sign
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    if not matches.pairs:
+        some = ", ".join(map(repr, images[:3]))
+        raise InputError(
+            f"{where}: no map of {method.params['maps']} is named by an image of the study ({some})"
+        )
+    source = Source(
+        "given",
+        method.params.get("model", ""),
+        method.name,
+        sign=study.sign or method.params.get("sign") or said or "positive",
+        weights=total.hexdigest()[:16],
+        maps=str(method.params["maps"]),
+    )
+    lacking = matches.images_without_map
+    some = ", ".join(lacking[:3]) + ", …" * (len(lacking) > 3)
+    note = f"No map of {method.name} for {len(lacking)} of {len(images)} images: {some}"
+    return source, note if lacking else ""
+
+
+def _content(maps: MapFiles, name: str) -> bytes:
+    """Return a hash of a map; one that cannot be read is reported when it is to be scored."""
+    try:
+        values = np.ascontiguousarray(maps[name])
+    except InputError as error:
+        return f"unreadable: {error}".encode()
+    return sha256(f"{values.dtype} {values.shape} ".encode() + values.tobytes()).digest()

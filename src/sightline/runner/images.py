@@ -1,0 +1,198 @@
+"""The images of a study: opened, digested, and laid out in tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sightline.data.datasets import DATASETS, load_dataset
+from sightline.records import InputError
+from sightline.runner.sources import digest_of
+from sightline.store.tables import region_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sightline.data.dataset import Dataset
+    from sightline.records import Annotation, Region, Sample
+    from sightline.study import Data
+
+__all__ = ["Card", "Cards", "read_cards", "study_dataset"]
+
+
+def study_dataset(data: Data) -> Dataset:
+    """Open the data set of a study, all of it where a study takes the first images alone."""
+    options: dict[str, Any] = {}
+    if data.name == "facades":
+        given = {"count": data.count, "seed": data.seed, "labelling": data.labelling}
+        options = {name: value for name, value in given.items() if value is not None}
+    return load_dataset(data.name, data.path, split=data.split, **options)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the plan must know of an image.
+
+    Attributes
+    ----------
+    image : str
+        Its id.
+    digest, annotation : str
+        Hashes over its pixels and over what is annotated; the first is "" where it has no file.
+    line : mapping
+        Of the table of images.
+    regions : tuple of mappings
+        Its lines of the table of regions.
+    """
+
+    image: str
+    digest: str
+    annotation: str
+    line: Mapping[str, Any]
+    regions: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Cards:
+    """The images of a study in order.
+
+    Attributes
+    ----------
+    cards : tuple of Card
+    annotations : str
+        Digest of all annotations of the data.
+    missing : mapping
+        Images that have no file, with what is missing.
+    """
+
+    cards: tuple[Card, ...]
+    annotations: str
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_cards(
+    dataset: Dataset, data: Data, *, pixels: bool, progress: Callable[[int, int], object]
+) -> Cards:
+    """Look at every image of a study.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        From `study_dataset`.
+    data : Data
+        How they were asked for.
+    pixels : bool
+        Whether models will see them: the content of their files is then digested.
+    progress : callable
+        Called with the number of images done and of all.
+    """
+    cards: list[Card] = []
+    used = len(dataset) if data.count is None else min(data.count, len(dataset))
+    for number in range(used):
+        cards.append(_card(dataset[number], data, pixels))
+        progress(number + 1, used)
+    if not cards:
+        raise InputError(f"data: {data.name} holds no images")
+    missing = {card.image: _missing(dataset.by_id(card.image)) for card in cards if not card.digest}
+    digest = _annotations_digest(dataset, data, cards)
+    return Cards(tuple(cards), digest, missing if pixels else {})
+
+
+def _annotations_digest(dataset: Dataset, data: Data, cards: list[Card]) -> str:
+    """Return the digest that rules hold: it does not depend on how many images are used.
+
+    A drawn image is the same however many are drawn.
+    """
+    if data.name == "facades":
+        usual = DATASETS[data.name].options
+        seed = usual["seed"] if data.seed is None else data.seed
+        return digest_of(data.name, seed, data.labelling or usual["labelling"])[:16]
+    rest = (dataset[number].annotation for number in range(len(cards), len(dataset)))
+    every = [card.annotation for card in cards] + [_annotation_digest(one) for one in rest]
+    return digest_of(data.name, every)[:16]
+
+
+def _card(sample: Sample, data: Data, pixels: bool) -> Card:
+    annotation = sample.annotation
+    digest = _pixels_digest(sample) if pixels else ""
+    known = annotation.width is not None and annotation.height is not None
+    unlabelled = _unlabelled(sample, data)
+    regions = tuple(region_lines(annotation, unlabelled))
+    line = {
+        "image": sample.image_id,
+        "split": sample.split,
+        "labels": list(sample.labels),
+        "width": annotation.width,
+        "height": annotation.height,
+        "area": _annotated(annotation) if known else None,
+        "regions": len(annotation.scored),
+        "digest": digest,
+    }
+    return Card(sample.image_id, digest, _annotation_digest(annotation), line, regions)
+
+
+def _annotated(annotation: Annotation) -> float:
+    """Return the annotated share of an image, on a raster whose longer side is at most 256."""
+    width, height = annotation.width or 1, annotation.height or 1
+    scale = min(1.0, 256 / max(width, height))
+    size = max(1, round(height * scale)), max(1, round(width * scale))
+    return float(annotation.union_mask(*size).mean())
+
+
+def _missing(sample: Sample) -> str:
+    where = "has no file" if sample.path is None else f"{sample.path} is not there"
+    return f"image {sample.image_id!r}: {where}, and a model must see it"
+
+
+def _pixels_digest(sample: Sample) -> str:
+    """Return a hash over the file of an image, or over what is drawn; "" where there is none."""
+    if sample.path is None and sample.load is None:
+        return ""
+    if sample.path is None:
+        picture = sample.image()
+        return sha256(repr(picture.shape).encode() + picture.tobytes()).hexdigest()[:16]
+    if not sample.path.is_file():
+        return ""
+    total = sha256()
+    with sample.path.open("rb") as file:
+        while part := file.read(1 << 20):
+            total.update(part)
+    return total.hexdigest()[:16]
+
+
+def _annotation_digest(annotation: Annotation) -> str:
+    size = annotation.width, annotation.height
+    groups = [list(map(_described, some)) for some in (annotation.regions, annotation.dropped)]
+    return digest_of(annotation.image_id, size, annotation.labels, groups)[:16]
+
+
+def _described(region: Region) -> list[Any]:
+    mask: Any = region.mask
+    if isinstance(mask, np.ndarray):
+        mask = [mask.shape, sha256(np.packbits(mask).tobytes()).hexdigest()]
+    box = [float(edge) for edge in region.box]
+    flags = list(region.flags)
+    return [region.index, region.label, region.kind, box, region.radius, flags, _plain(mask)]
+
+
+def _plain(mask: Any) -> Any:
+    """Return run lengths and polygons as plain values."""
+    if isinstance(mask, bytes):
+        return mask.decode("latin-1")
+    if isinstance(mask, dict):
+        return {key: _plain(value) for key, value in mask.items()}
+    return mask
+
+
+def _unlabelled(sample: Sample, data: Data) -> tuple[Region, ...]:
+    """Return the instances that a sparse labelling left out, which drawn images know."""
+    if data.name != "facades" or data.labelling in (None, "exhaustive"):
+        return ()
+    from sightline.data.facades import facade_of
+
+    labelled = {region.index for region in sample.annotation.regions}
+    truth = facade_of(sample).annotation("exhaustive", sample.image_id)
+    return tuple(region for region in truth.regions if region.index not in labelled)

@@ -1,0 +1,183 @@
+"""From a study to its plan: everything is opened and checked, nothing is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sightline.records import InputError
+from sightline.runner.given import given_source
+from sightline.runner.images import Cards, read_cards, study_dataset
+from sightline.runner.methods import LeftOut, method_sources
+from sightline.runner.plan import Plan, chunked, seal
+from sightline.runner.scoring import rows_per_map
+from sightline.runner.shelf import Shelf
+from sightline.runner.sources import Scoring, Source, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from sightline.study import Study
+
+    Progress = Callable[[int, int, str], object]
+
+__all__ = ["plan_study"]
+
+# Images of a task: its forward passes are of so many or fewer. Without a model a task is short,
+# and takes more.
+CHUNK, CHUNK_OF_MAPS = 16, 64
+
+
+def plan_study(
+    study: Study,
+    *,
+    shelf: Shelf | None = None,
+    batches: Mapping[str, int] | None = None,
+    skip_bad: bool = False,
+    progress: Progress = lambda done, total, what: None,
+) -> Plan:
+    """Return the plan of a study: everything is opened and checked, nothing is computed.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked for.
+    shelf : Shelf, optional
+        Where models are kept once loaded.
+    batches : mapping of str to int, optional
+        Models that are known to take only so many images at once.
+    skip_bad : bool
+        Leave out images that have no file, where a model must see them.
+    progress : callable
+        Called with how much is done, of how much, and of what.
+
+    Raises
+    ------
+    InputError
+        If data, models, methods, layers or maps do not fit; the message names the key.
+    """
+    shelf = shelf or Shelf()
+    dataset = study_dataset(study.data)
+    scoring = Scoring(
+        study.name,
+        study.metrics,
+        study.selection,
+        study.percentiles,
+        study.ties,
+        study.regions,
+        study.resolution,
+    )
+    cards = read_cards(
+        dataset,
+        study.data,
+        pixels=bool(study.models),
+        progress=lambda done, total: progress(done, total, "Reading images"),
+    )
+    if not skip_bad:
+        _check_files(cards)
+    found = _find_sources(study, shelf, batches or {}, cards, progress)
+    _check_signs(scoring, found.sources)
+    _check_means(found.sources, cards)
+    _check_labels(study, shelf, cards)
+    chunks = chunked(cards.cards, _chunk_size(study))
+    images = digest_of([chunk.digest for chunk in chunks])
+    sealed = seal(found.sources, scoring, cards.annotations, images)
+    kept = study.keep_maps == "grid"
+    plan = Plan(dataset, scoring, sealed, chunks, cards, kept, found.left_out, found.notes)
+    return plan.without(cards.missing) if cards.missing else plan
+
+
+class _Found(NamedTuple):
+    """The sources of a study, the methods that do not fit a model, and what is to be told."""
+
+    sources: tuple[Source, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+
+def _find_sources(
+    study: Study, shelf: Shelf, batches: Mapping[str, int], cards: Cards, progress: Progress
+) -> _Found:
+    sources: list[Source] = []
+    left_out: list[LeftOut] = []
+    notes: list[str] = []
+    for number, entry in enumerate(study.models):
+        progress(number, len(study.models), f"Loading {entry.full}")
+        found, lacking = method_sources(study, entry, shelf, batches)
+        sources += found
+        left_out += lacking
+    _check_used(study, sources, left_out)
+    ids = [card.image for card in cards.cards]
+    for method in study.methods:
+        if method.given:
+            progress(0, 1, f"Reading maps of {method.name}")
+            source, note = given_source(study, method, ids)
+            sources.append(source)
+            notes += [note] * bool(note)
+    return _Found(tuple(sources), tuple(left_out), tuple(notes))
+
+
+def _chunk_size(study: Study) -> int:
+    if not study.models:
+        return study.batch or CHUNK_OF_MAPS
+    return max(CHUNK, study.batch or 0)
+
+
+def _check_used(study: Study, sources: Iterable[Source], left_out: Iterable[LeftOut]) -> None:
+    """Raise where a method has no model that it fits."""
+    used = {source.method for source in sources}
+    for method in study.methods:
+        if not method.given and method.name not in used:
+            whys = [f"{one.model}: {one.why}" for one in left_out if one.method == method.name]
+            raise InputError(
+                f"methods: {method.name!r} fits none of the models ({'; '.join(whys)}); "
+                "`sightline methods --model NAME` lists those that fit"
+            )
+
+
+def _check_files(cards: Cards) -> None:
+    """Raise where images that a model must see have no file."""
+    if cards.missing:
+        shown = list(cards.missing.values())[:3]
+        more = len(cards.missing) - len(shown)
+        rest = f" (and {more} more)" if more else ""
+        raise InputError(f"data: {'; '.join(shown)}{rest}; --skip-bad leaves such images out")
+
+
+def _check_signs(scoring: Scoring, sources: Iterable[Source]) -> None:
+    """Raise where a metric is not defined for the maps of a source; compile what scores them."""
+    for sign, source in {source.sign: source for source in sources}.items():
+        try:
+            rows_per_map(scoring, sign)
+        except InputError as error:
+            raise InputError(
+                f"metrics: maps of {source.method} are read as {sign!r}: {error}"
+            ) from error
+
+
+def _check_means(sources: Iterable[Source], cards: Cards) -> None:
+    """Raise where a mean of maps cannot be taken: of a single image, or over different grids."""
+    sizes = {(card.line["width"], card.line["height"]) for card in cards.cards}
+    for source in sources:
+        if source.kind == "mean" and len(cards.cards) < 2:
+            raise InputError(f"methods: {source.method} is a mean over other images; there is one")
+        if source.kind == "mean" and source.fit == "native" and len(sizes) > 1:
+            raise InputError(
+                f"methods: {source.method} needs maps of one grid, which fit 'native' does not "
+                "give for images of different size: use another fit"
+            )
+
+
+def _check_labels(study: Study, shelf: Shelf, cards: Cards) -> None:
+    """Raise where the label of an image is to be explained and a model does not know it."""
+    if "label" not in study.targets:
+        return
+    for entry in study.models:
+        classes = shelf.model(entry.full, entry.fit or study.fit).classes
+        for card in cards.cards if classes else ():
+            known = [label for label in card.line["labels"] if label in classes]
+            if len(known) != 1:
+                seen = ", ".join(card.line["labels"]) or "none"
+                raise InputError(
+                    f"targets: label: image {card.image!r} must have one label that {entry.full} "
+                    f"knows, got {seen}"
+                )

@@ -1,0 +1,338 @@
+"""Maps of a chunk scored at once: regions carried to the maps, or maps brought to the image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline.metrics import score_maps
+from sightline.records import InputError, MapError, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sightline.geometry import Geometry
+    from sightline.metrics import Scores
+    from sightline.records import Annotation
+    from sightline.runner.sources import Scoring, Source
+    from sightline.store.shards import StoredMaps
+
+__all__ = ["BadMapError", "Scored", "rows_per_map", "score_chunk"]
+
+# Maps are scored together up to this many pixels: 32 MB of float32.
+MOST_PIXELS = 1 << 23
+# Images whose annotations are kept as a model sees them: those of a wave.
+_KEPT = 160
+# Of a curve: at 0, 0.01, … 1.
+POINTS = 101
+_CURVE_KEYS = (
+    *("image", "model", "variant", "layer", "head", "method", "target", "seed", "check"),
+)
+
+
+class BadMapError(InputError):
+    """A map that cannot be scored; `image` says whose."""
+
+    def __init__(self, image: str, message: str) -> None:
+        super().__init__(f"image {image!r}: {message}")
+        self.image = image
+
+
+class Scored(NamedTuple):
+    """The rows and the curves of a task."""
+
+    rows: pa.Table
+    curves: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class _Scene:
+    """An image as its maps of some layers are scored.
+
+    Attributes
+    ----------
+    image : str
+        Its id.
+    maps : array (layers, heads, rows, columns)
+    layers : tuple of int or None
+    regions : Annotation
+        On the raster of the maps.
+    ignore : array (rows, columns) or None
+        Pixels of the raster that are not image, or that the model did not see.
+    seen : float
+        Share of the annotated area that the model could see.
+    seen_regions : tuple of floats
+        The same of each region.
+    """
+
+    image: str
+    maps: NDArray[Any]
+    layers: tuple[int | None, ...]
+    regions: Annotation
+    ignore: NDArray[np.bool_] | None
+    seen: float
+    seen_regions: tuple[float, ...]
+
+
+def score_chunk(
+    source: Source, scoring: Scoring, maps: StoredMaps, annotations: Sequence[Annotation]
+) -> Scored:
+    """Score the maps of a source on some images.
+
+    Parameters
+    ----------
+    source : Source
+        Says how values are read, and what its rows are called.
+    scoring : Scoring
+        What is computed, and at which resolution.
+    maps : StoredMaps
+        The maps.
+    annotations : sequence of Annotation
+        Of the images, in the order of the maps.
+
+    Raises
+    ------
+    BadMapError
+        If a map is not finite; it names the image.
+    """
+    import pyarrow as pa
+
+    scenes = [
+        scene
+        for i, annotation in enumerate(annotations)
+        for scene in _scenes(scoring, maps, i, annotation)
+    ]
+    parts = [_score(source, scoring, maps.heads, group) for group in _groups(scenes)]
+    rows = [part.rows for part in parts] or [_no_rows()]
+    curves = [part.curves for part in parts] or [_curves_schema().empty_table()]
+    return Scored(pa.concat_tables(rows).unify_dictionaries(), pa.concat_tables(curves))
+
+
+def rows_per_map(scoring: Scoring, sign: str = "positive") -> tuple[int, int]:
+    """Return how many rows a map has for its union, and how many for each region.
+
+    Raises
+    ------
+    InputError
+        If a metric is not defined for maps that are read with that sign.
+    """
+    scores = _call(scoring, sign, np.ones((1, 8, 8), np.float32), [[(0.0, 0.0, 0.5, 0.5)]], None)
+    rows = scores.to_rows()
+    whole = rows["region"].null_count
+    return whole, rows.num_rows - whole if scoring.regions else 0
+
+
+def _call(
+    scoring: Scoring, sign: str, values: NDArray[Any], regions: Sequence[Any], ignore: Any
+) -> Scores:
+    return score_maps(
+        values,
+        regions=regions,
+        ignore=ignore,
+        selection=scoring.selection,
+        percentiles=scoring.percentiles,
+        sign=sign,  # type: ignore[arg-type]
+        ties=scoring.ties,
+        metrics=scoring.metrics,
+        threads=1,
+        curves=True,
+    )
+
+
+def _no_rows() -> pa.Table:
+    from sightline.records import row_schema
+
+    return row_schema().empty_table()
+
+
+def _scenes(scoring: Scoring, maps: StoredMaps, i: int, annotation: Annotation) -> Iterator[_Scene]:
+    """Yield an image's maps, those of equal size together."""
+    ways, values = maps.geometries[i], maps.values[i]
+    if scoring.resolution != "grid":
+        values = _on_image(ways, values, _raster(ways[0].source, scoring.resolution))
+    for shape in dict.fromkeys(value.shape for value in values):
+        some = [k for k, value in enumerate(values) if value.shape == shape]
+        way = ways[some[0]]
+        on_grid = scoring.resolution == "grid"
+        bare = _bare(way)
+        seen, seen_regions = _seen(bare, annotation)
+        yield _Scene(
+            maps.images[i],
+            np.stack([values[k] for k in some]),
+            tuple(maps.layers[k] for k in some),
+            _carried(bare, annotation) if on_grid else annotation,
+            _unseen(way, None if on_grid else shape[1:]),
+            seen,
+            seen_regions,
+        )
+
+
+@lru_cache(1024)
+def _bare(way: Geometry) -> Geometry:
+    """Return the way to the input of a model, whatever the cells of the grid on it."""
+    return replace(way, patch=(1, 1))
+
+
+# Every source of a model shows the images of a wave in the same way.
+@lru_cache(_KEPT)
+def _seen(way: Geometry, annotation: Annotation) -> tuple[float, tuple[float, ...]]:
+    """Return the share that the model could see of the union and of each region."""
+    if way.visible_box == (0.0, 0.0, 1.0, 1.0):
+        return (1.0 if annotation.scored else nan), (1.0,) * len(annotation.scored)
+    regions = tuple(way.visible(region) for region in annotation.scored)
+    return way.visible_share(annotation), regions
+
+
+@lru_cache(32)  # few: they are as large as images
+def _unseen(way: Geometry, size: tuple[int, int] | None) -> NDArray[np.bool_] | None:
+    """Return what is not image on the grid, or not seen on a raster over it; None for nothing."""
+    seen = way.content_mask() if size is None else way.seen_mask(*size)
+    return None if seen.all() else ~seen
+
+
+def _on_image(
+    ways: Sequence[Geometry], values: Sequence[NDArray[Any]], size: tuple[int, int]
+) -> tuple[NDArray[Any], ...]:
+    """Return the maps of an image on a raster over it; those that came one way go back at once."""
+    found: dict[int, NDArray[Any]] = {}
+    for way in dict.fromkeys(ways):
+        same = [k for k, other in enumerate(ways) if other == way]
+        with np.errstate(invalid="ignore"):  # maps that are not finite are named when scored
+            back = way.to_image(np.stack([values[k] for k in same]), *size, fill=0, how="bilinear")
+        found.update(zip(same, back, strict=True))
+    return tuple(found[k] for k in range(len(ways)))
+
+
+def _raster(source: tuple[int, int], resolution: str | int) -> tuple[int, int]:
+    """Return rows and columns of the raster over an image."""
+    if isinstance(resolution, str):
+        return source[1], source[0]
+    scale = resolution / max(source)
+    return max(1, round(source[1] * scale)), max(1, round(source[0] * scale))
+
+
+@lru_cache(_KEPT)
+def _carried(way: Geometry, annotation: Annotation) -> Annotation:
+    """Return the annotation on the model's input; what is out of sight stays, without a pixel."""
+    carried = way.carry(annotation)
+    seen = {region.index: region for region in carried.regions}
+    regions = tuple(
+        seen.get(region.index) or _emptied(region)
+        for region in annotation.regions
+        if region.index in seen or not region.ignore
+    )
+    return replace(carried, regions=regions)
+
+
+def _emptied(region: Region) -> Region:
+    nothing = np.zeros((1, 1), np.bool_)
+    return Region(region.label, "mask", mask=nothing, flags=region.flags, index=region.index)
+
+
+def _groups(scenes: Sequence[_Scene]) -> Iterator[list[_Scene]]:
+    """Yield scenes that can be scored at once: of one size, with the same layers."""
+    waiting: dict[tuple[Any, ...], list[_Scene]] = {}
+    for scene in scenes:
+        kind = (scene.maps.shape, scene.maps.dtype, scene.layers)
+        group = waiting.setdefault(kind, [])
+        if group and (len(group) + 1) * scene.maps.size > MOST_PIXELS:
+            yield waiting.pop(kind)
+            group = waiting.setdefault(kind, [])
+        group.append(scene)
+    yield from waiting.values()
+
+
+def _score(
+    source: Source, scoring: Scoring, heads: Sequence[int | None], group: list[_Scene]
+) -> Scored:
+    values = np.stack([scene.maps for scene in group])
+    ignore = None
+    if any(scene.ignore is not None for scene in group):
+        nothing = np.zeros(values.shape[-2:], np.bool_)
+        ignore = np.stack([nothing if s.ignore is None else s.ignore for s in group])[:, None, None]
+    try:
+        scores = _call(scoring, source.sign, values, [scene.regions for scene in group], ignore)
+    except MapError as error:
+        each = values.shape[1] * values.shape[2]
+        message = str(error).replace(f"map {error.index} ", "its map ", 1)
+        raise BadMapError(
+            group[error.index // each].image, f"{message} ({source.method})"
+        ) from error
+    return Scored(
+        _rows(source, scoring, heads, group, scores), _curves(source, heads, group, scores)
+    )
+
+
+def _keys(heads: Sequence[int | None], group: list[_Scene]) -> dict[str, Any]:
+    """Return image, layer and head of every map of a group."""
+    layers = group[0].layers
+    count = len(layers) * len(heads)
+    return {
+        "image": np.repeat([scene.image for scene in group], count),
+        "layer": [layer for layer in layers for _ in heads] * len(group),
+        "head": list(heads) * len(layers) * len(group),
+    }
+
+
+def _rows(
+    source: Source,
+    scoring: Scoring,
+    heads: Sequence[int | None],
+    group: list[_Scene],
+    scores: Scores,
+) -> pa.Table:
+    count = len(group[0].layers) * len(heads)
+    keys = {"study": scoring.study} | source.row_keys() | _keys(heads, group)
+    keys["visible"] = np.repeat([scene.seen for scene in group], count)
+    seen = [share for scene in group for _ in range(count) for share in scene.seen_regions]
+    rows = scores.to_rows(keys, regions={"visible": np.array(seen)})
+    return rows if scoring.regions else rows.filter(rows["region"].is_null())
+
+
+def _curves_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    from sightline.records import row_schema
+
+    kept = [row_schema().field(name) for name in _CURVE_KEYS]
+    text = pa.dictionary(pa.int32(), pa.string())
+    points = [("curve", text), ("point", pa.int16()), ("value", pa.float32())]
+    return pa.schema([*kept, *points])
+
+
+def _curves(
+    source: Source, heads: Sequence[int | None], group: list[_Scene], scores: Scores
+) -> pa.Table:
+    """Return the curves of the maps, point by point."""
+    import pyarrow as pa
+
+    schema = _curves_schema()
+    keys = source.row_keys() | _keys(heads, group)
+    curves = {kind: scores.curves[kind].reshape(-1, POINTS) for kind in ("roc", "pr")}
+    count = len(curves["roc"])
+    by_map = np.tile(np.repeat(np.arange(count), POINTS), len(curves))
+    columns = {name: _spread(keys[name], schema.field(name).type, by_map) for name in _CURVE_KEYS}
+    kinds = np.repeat(np.arange(len(curves), dtype=np.int32), count * POINTS)
+    columns["curve"] = pa.DictionaryArray.from_arrays(kinds, pa.array(list(curves)))
+    columns["point"] = pa.array(np.tile(np.arange(POINTS, dtype=np.int16), len(curves) * count))
+    columns["value"] = pa.array(np.concatenate([one.ravel() for one in curves.values()]))
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _spread(value: Any, kind: pa.DataType, index: NDArray[np.int64]) -> pa.Array:
+    """Return one value for all, or one per map, as a column with a line for each of `index`."""
+    import pyarrow as pa
+
+    many = not isinstance(value, str) and np.ndim(value) > 0
+    values = list(value) if many else [value]
+    pool = pa.array(values, kind.value_type if pa.types.is_dictionary(kind) else kind)
+    if pa.types.is_dictionary(kind):
+        pool = pool.dictionary_encode()
+    return pool.take(pa.array(index if many else np.zeros_like(index)))

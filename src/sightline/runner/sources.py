@@ -1,0 +1,161 @@
+"""Sources of maps: each way in which a study has maps made, with all that decides its rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Not part of a key: the key itself, and where things lie, whose content has a digest.
+_PLACES = ("rules", "key", "load", "maps")
+
+__all__ = ["Scoring", "Source", "digest_of"]
+
+
+def digest_of(*parts: Any) -> str:
+    """Return a hash over plain values, the same on every machine."""
+    return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How maps are scored.
+
+    Attributes
+    ----------
+    study : str
+        The study that the rows belong to.
+    metrics, selection, percentiles, ties
+        As in `score_maps`.
+    regions : bool
+        Whether each region is scored as well as the union.
+    resolution : "grid", "pixels" or int
+        On the maps' own grids, on the pixels of the image, or so that its longer side has as many.
+    """
+
+    study: str
+    metrics: tuple[str, ...]
+    selection: tuple[str, ...]
+    percentiles: tuple[float, ...]
+    ties: Literal["share", "include"] = "share"
+    regions: bool = True
+    resolution: str | int = "grid"
+
+    @property
+    def upsampling(self) -> str:
+        """How maps reach the raster on which they are scored; "" where they stay as they are."""
+        return "" if self.resolution == "grid" else "bilinear"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way of making maps: all of a task but its images.
+
+    Attributes
+    ----------
+    kind : {"model", "mean", "given"}
+        A method asks a model; a mean is made of another source's maps; or maps were made elsewhere.
+    model, variant, fit : str
+        The model; "" for maps made elsewhere that name none.
+    method, group : str
+        The method, and its kin.
+    params : mapping
+        Parameters of the method, complete.
+    layers, heads : tuple of int or None
+        Those that have maps; None where there are none, or heads are fused.
+    target : str
+        "", "predicted", "label" or a class.
+    seed : int or None
+        None where nothing is drawn.
+    sign : str
+        How values are read.
+    weights : str
+        Digest of the network's weights, or of the maps that were made elsewhere.
+    batch : int
+        How many images are in a forward pass; 0 where there is none.
+    device : str
+        Where the network runs.
+    load : str
+        What `load_model` takes, where that is not the name: the whole path of a folder.
+    maps : str
+        Where maps made elsewhere lie.
+    of : str
+        For a mean: the key of the source that it is made of.
+    check : str
+        "" for the network as it is.
+    rules, key : str
+        Hashes: over what decides whether rows may be compared, and over all that decides them.
+    """
+
+    kind: Literal["model", "mean", "given"]
+    model: str
+    method: str
+    variant: str = ""
+    fit: str = ""
+    group: str = "given"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    layers: tuple[int | None, ...] = (None,)
+    heads: tuple[int | None, ...] = (None,)
+    target: str = ""
+    seed: int | None = None
+    sign: str = "positive"
+    weights: str = ""
+    batch: int = 0
+    device: str = "cpu"
+    load: str = ""
+    maps: str = ""
+    of: str = ""
+    check: str = ""
+    rules: str = ""
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """The model with its variant."""
+        return f"{self.model}@{self.variant}" if self.variant else self.model
+
+    @property
+    def maps_per_image(self) -> int:
+        """How many maps there are of an image."""
+        return len(self.layers) * len(self.heads)
+
+    def sealed(self, scoring: Scoring, annotations: str, images: str) -> Source:
+        """Return the source with its rules and its key.
+
+        Parameters
+        ----------
+        scoring : Scoring
+            How the maps are scored.
+        annotations, images : str
+            Digests of all annotations of the data, and of the images that are used.
+        """
+        rules = digest_of(
+            scoring.resolution,
+            self.sign,
+            scoring.ties,
+            self.fit,
+            scoring.upsampling,
+            annotations,
+            self.weights,
+            self.batch,
+            self.device,
+        )[:8]
+        own = {k: v for k, v in asdict(self).items() if k not in _PLACES}
+        others = images if self.kind == "mean" else ""
+        return replace(self, rules=rules, key=digest_of(rules, own, asdict(scoring), others))
+
+    def row_keys(self) -> dict[str, Any]:
+        """Return what all of its rows have in common."""
+        return {
+            "rules": self.rules,
+            "model": self.model,
+            "variant": self.variant,
+            "method": self.method,
+            "target": self.target,
+            "seed": self.seed,
+            "check": self.check,
+        }

@@ -1,0 +1,324 @@
+"""The work of one task: read images, make maps, score them, write the files."""
+
+from __future__ import annotations
+
+import errno
+from collections import OrderedDict
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline.data.mapfiles import match_images, open_maps
+from sightline.geometry import Geometry
+from sightline.records import InputError, Sample
+from sightline.runner.scoring import score_chunk
+from sightline.runner.shelf import Shelf
+from sightline.store.shards import StoredMaps, read_maps, write_maps, write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sightline.data.mapfiles import MapFiles
+    from sightline.runner.plan import Plan, Task
+    from sightline.runner.scoring import Scored
+    from sightline.runner.sources import Source
+    from sightline.store import Store
+
+__all__ = ["BadImageError", "Done", "OutOfMemoryError", "Worker"]
+
+# Of images that were read, to be used again by the next source.
+CACHE_BYTES = 256 << 20
+
+
+class BadImageError(InputError):
+    """Images, or maps of them, that cannot be used; `images` says which and why."""
+
+    def __init__(self, images: dict[str, str]) -> None:
+        super().__init__("; ".join(images.values()))
+        self.images = images
+
+
+class OutOfMemoryError(InputError):
+    """A model took more memory than there is."""
+
+
+class Done(NamedTuple):
+    """What a task has written.
+
+    Attributes
+    ----------
+    rows, maps : int
+        How many.
+    """
+
+    rows: int
+    maps: int
+
+
+class Worker:
+    """Does the tasks of a plan, step by step: `read`, `make`, `score`, `write`.
+
+    The steps of one task follow each other; those of different tasks may run in different threads,
+    each step in one.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is to be done.
+    store : Store
+        Where it goes.
+    shelf : Shelf, optional
+        Where models are kept.
+    """
+
+    def __init__(self, plan: Plan, store: Store, shelf: Shelf | None = None) -> None:
+        self.plan, self.store, self.shelf = plan, store, shelf or Shelf()
+        self._images = _Images(CACHE_BYTES)
+        self._given: dict[str, tuple[MapFiles, dict[str, str]]] = {}
+        self._totals: dict[str, list[NDArray[np.float64]]] = {}
+
+    def source(self, task: Task) -> Source:
+        """Return the source of a task."""
+        return self.plan.sources[task.source]
+
+    def read(self, task: Task) -> list[Sample]:
+        """Return the images of a task: with their pixels, where a model sees them.
+
+        Raises
+        ------
+        BadImageError
+            If one cannot be read.
+        """
+        pixels = self.source(task).kind == "model"
+        bad: dict[str, str] = {}
+        read = []
+        for image in self.plan.chunks[task.chunk].images:
+            try:
+                read.append(self._sample(image, pixels))
+            except (InputError, OSError) as error:
+                bad[image] = str(error)
+        if bad:
+            raise BadImageError(bad)
+        return read
+
+    def _sample(self, image: str, pixels: bool) -> Sample:
+        """Return an image with its annotation, and its pixels if they are asked for."""
+        key = image, pixels
+        sample = self._images.get(key)
+        if sample is None:
+            sample = self.plan.dataset.by_id(image)
+            if pixels:
+                sample = replace(sample, load=partial(_same, sample.image()))
+            self._images.put(key, sample)
+        return sample
+
+    def make(self, task: Task, samples: Sequence[Sample]) -> tuple[StoredMaps, list[Sample]]:
+        """Return the maps of a task, and the images that have some.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the model takes more than there is.
+        """
+        source = self.source(task)
+        if not samples:
+            return StoredMaps((), (), (), source.layers, source.heads), []
+        if source.kind == "given":
+            return self._given_maps(source, samples)
+        if source.kind == "mean":
+            return self._mean_maps(task, source), list(samples)
+        try:
+            return self._model_maps(source, samples), list(samples)
+        except Exception as error:
+            if _is_out_of_memory(error):
+                raise OutOfMemoryError(f"{source.name}: {error}") from error
+            raise
+
+    def _model_maps(self, source: Source, samples: Sequence[Sample]) -> StoredMaps:
+        from sightline.maps import explain
+
+        heads = tuple(head for head in source.heads if head is not None)
+        layers: Any = [layer for layer in source.layers if layer is not None] or "all"
+        found = explain(
+            self.shelf.model(source.load or source.name, source.fit),
+            list(samples),
+            source.method,
+            layers=layers,
+            heads=heads or None,
+            target=source.target or "predicted",
+            params=source.params,
+            batch=source.batch,
+        )
+        values = found.values
+        if heads and None in source.heads:
+            values = tuple(tuple(_with_fused(layer) for layer in image) for image in values)
+        ids = tuple(sample.image_id for sample in samples)
+        geometries, targets = found.geometries, found.targets
+        about = self._about(source)
+        return StoredMaps(ids, values, geometries, source.layers, source.heads, targets, about)
+
+    def _about(self, source: Source) -> dict[str, Any]:
+        names = ("model", "variant", "fit", "method", "target", "seed", "sign", "weights")
+        return {name: getattr(source, name) for name in names} | {"params": dict(source.params)}
+
+    def _given_maps(
+        self, source: Source, samples: Sequence[Sample]
+    ) -> tuple[StoredMaps, list[Sample]]:
+        maps, names = self._open(source)
+        kept = [sample for sample in samples if sample.image_id in names]
+        values, bad = [], {}
+        for sample in kept:
+            try:
+                values.append(maps[names[sample.image_id]])
+            except InputError as error:
+                bad[sample.image_id] = str(error)
+        if bad:
+            raise BadImageError(bad)
+        ways = [
+            _whole(sample, value.shape[1], value.shape[0])
+            for sample, value in zip(kept, values, strict=True)
+        ]
+        return (
+            StoredMaps(
+                tuple(sample.image_id for sample in kept),
+                tuple((value[None],) for value in values),
+                tuple((way,) for way in ways),
+                (None,),
+                (None,),
+            ),
+            kept,
+        )
+
+    def _open(self, source: Source) -> tuple[MapFiles, dict[str, str]]:
+        if source.key not in self._given:
+            maps = open_maps(source.maps)
+            images = [card.image for card in self.plan.cards.cards]
+            self._given[source.key] = maps, dict(match_images(maps, images).pairs)
+        return self._given[source.key]
+
+    def _mean_maps(self, task: Task, source: Source) -> StoredMaps:
+        """Return for each image the mean of the maps of all others."""
+        totals = self._total(source)
+        own = self._stored(source, task.chunk)
+        count = self.plan.images - 1
+        if count < 1:
+            raise InputError(f"{source.method}: is the mean over other images, and there is one")
+        values = tuple(
+            tuple(
+                ((total - layer) / count).astype(np.float32)
+                for total, layer in zip(totals, image, strict=True)
+            )
+            for image in own.values
+        )
+        return replace(own, values=values, targets=(), about=self._about(source))
+
+    def _total(self, source: Source) -> list[NDArray[np.float64]]:
+        """Return the sum over all images of each layer's maps, read from the store."""
+        if source.of not in self._totals:
+            total: list[NDArray[np.float64]] = []
+            for number, chunk in enumerate(self.plan.chunks):
+                for image in self._stored(source, number).values if chunk.images else ():
+                    if total and any(a.shape != b.shape for a, b in zip(total, image, strict=True)):
+                        raise InputError(
+                            f"{source.method} of {source.name}: needs maps of one grid, which fit "
+                            f"{source.fit!r} does not give: use another fit"
+                        )
+                    wide = [layer.astype(np.float64) for layer in image]
+                    total = [a + b for a, b in zip(total, wide, strict=True)] if total else wide
+            self._totals = {source.of: total}
+        return self._totals[source.of]
+
+    def _stored(self, source: Source, chunk: int) -> StoredMaps:
+        from sightline.store import task_name
+
+        name = task_name(source.of, chunk, self.plan.chunks[chunk].digest)
+        return read_maps(self.store.map_file(name))
+
+    def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored:
+        """Return the rows and curves of a task."""
+        from sightline.runner.scoring import BadMapError
+
+        annotations = [sample.annotation for sample in samples]
+        try:
+            return score_chunk(self.source(task), self.plan.scoring, maps, annotations)
+        except BadMapError as error:
+            raise BadImageError({error.image: str(error)}) from error
+
+    def write(self, task: Task, maps: StoredMaps, scored: Scored) -> Done:
+        """Write the files of a task; the rows last, since they say that it is done."""
+        kept = self.plan.keep_maps and self.source(task).kind == "model"
+        if kept and maps.images:
+            write_maps(self.store.map_file(task.name), maps)
+        write_rows(self.store.curve_file(task.name), scored.curves)
+        write_rows(self.store.row_file(task.name), scored.rows)
+        return Done(scored.rows.num_rows, sum(layer.shape[0] for im in maps.values for layer in im))
+
+    def close(self) -> None:
+        """Close the files of maps made elsewhere."""
+        for maps, _ in self._given.values():
+            maps.close()
+
+
+class _Images:
+    """Samples that were read last, up to a number of bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes, self.bytes = most_bytes, 0
+        self._kept: OrderedDict[tuple[str, bool], Sample] = OrderedDict()
+
+    def get(self, key: tuple[str, bool]) -> Sample | None:
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def put(self, key: tuple[str, bool], sample: Sample) -> None:
+        self._kept[key] = sample
+        self.bytes += _bytes(sample, key[1])
+        while self.bytes > self.most_bytes and len(self._kept) > 1:
+            oldest, dropped = self._kept.popitem(last=False)
+            self.bytes -= _bytes(dropped, oldest[1])
+
+
+def _bytes(sample: Sample, pixels: bool) -> int:
+    """Return about how much memory a sample takes."""
+    masks = sum(getattr(region.mask, "nbytes", 256) for region in sample.annotation.regions)
+    return masks + (sample.image().nbytes if pixels else 0)
+
+
+def _same(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return pixels
+
+
+def _with_fused(layer: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the maps of all heads with their mean before them."""
+    return np.concatenate([layer.mean(0, keepdims=True, dtype=np.float32), layer])
+
+
+def _whole(sample: Sample, width: int, height: int) -> Geometry:
+    """Return the geometry of a map that covers the whole of an image."""
+    annotation = sample.annotation
+    return _stretched(annotation.width or width, annotation.height or height, width, height)
+
+
+@lru_cache(1024)
+def _stretched(width: int, height: int, columns: int, rows: int) -> Geometry:
+    return Geometry.of(width, height).resize(columns, rows)
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Say whether an error of a model, or what caused it, is a lack of memory."""
+    cause: BaseException | None = error
+    while cause is not None:
+        text = str(cause).lower()
+        if isinstance(cause, MemoryError) or "out of memory" in text:
+            return True
+        if isinstance(cause, OSError) and cause.errno == errno.ENOMEM:
+            return True
+        if isinstance(cause, RuntimeError) and "can't allocate memory" in text:
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False

@@ -1,0 +1,23 @@
+"""Where results lie: one folder for each study, whole files only, one writer at a time."""
+
+from __future__ import annotations
+
+from sightline.store.files import write_whole
+from sightline.store.folder import Store, create_store, open_store, task_name
+from sightline.store.lock import Holder, hold
+from sightline.store.shards import write_maps, write_rows
+from sightline.store.tables import images_table, regions_table
+
+__all__ = [
+    "Holder",
+    "Store",
+    "create_store",
+    "hold",
+    "images_table",
+    "open_store",
+    "regions_table",
+    "task_name",
+    "write_maps",
+    "write_rows",
+    "write_whole",
+]

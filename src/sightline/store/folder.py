@@ -1,0 +1,234 @@
+"""The folder of a study: what lies where, and which tasks are done."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sightline.records import InputError
+from sightline.store.files import remove_parts, write_whole
+from sightline.store.lock import hold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+__all__ = ["FORMAT", "Store", "create_store", "open_store", "task_name"]
+
+FORMAT = 1
+
+
+def task_name(key: str, number: int, digest: str) -> str:
+    """Return the name of a task: which chunk of images, and a hash over all that decides its rows.
+
+    Parameters
+    ----------
+    key : str
+        Of the source of its maps, with how they are scored.
+    number : int
+        Of the chunk of images.
+    digest : str
+        Of the chunk's images and annotations.
+
+    Examples
+    --------
+    >>> task_name("a", 12, "b")
+    '000012-fb8e20fc2e4c3f24'
+    """
+    return f"{number:06}-{sha256((key + digest).encode()).hexdigest()[:16]}"
+
+
+class Store:
+    """The folder of one study.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    rows, curves, maps : Path
+        Folders of shards: one file for each finished task.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.rows, self.curves, self.maps = (
+            self.path / name for name in ("rows", "curves", "maps")
+        )
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
+    @property
+    def manifest_path(self) -> Path:
+        """What the store holds and how it came about."""
+        return self.path / "manifest.json"
+
+    @property
+    def study_path(self) -> Path:
+        """The study, with every choice written out."""
+        return self.path / "study.yml"
+
+    @property
+    def lock_path(self) -> Path:
+        """Held by whoever writes."""
+        return self.path / "lock"
+
+    @property
+    def images_path(self) -> Path:
+        """The table of images."""
+        return self.path / "images.parquet"
+
+    @property
+    def regions_path(self) -> Path:
+        """The table of regions."""
+        return self.path / "regions.parquet"
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Hold the store for writing while a block runs; see `hold`."""
+        return hold(self.lock_path)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the manifest.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it cannot be understood.
+        """
+        path = self.manifest_path
+        try:
+            found = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError as error:
+            raise InputError(f"{self.path}: no study is stored there ({path.name})") from error
+        except ValueError as error:
+            raise InputError(f"{path}: must be JSON: {error}") from error
+        seen = found.get("format") if isinstance(found, dict) else None
+        if seen != FORMAT:
+            raise InputError(f"{path}: format must be {FORMAT}, got {seen!r}")
+        if missing := [name for name in ("sources", "chunks") if name not in found]:
+            raise InputError(f"{path}: must tell of {', '.join(missing)}")
+        return found  # type: ignore[no-any-return]
+
+    def save_manifest(self, content: Mapping[str, Any]) -> None:
+        """Write the manifest."""
+        text = json.dumps({"format": FORMAT, **content}, indent=1, allow_nan=False)
+        write_whole(self.manifest_path, lambda file: file.write(text.encode()))
+
+    def save_text(self, name: str, text: str) -> None:
+        """Write a text file of the store."""
+        write_whole(self.path / name, lambda file: file.write(text.encode()))
+
+    def clean(self) -> None:
+        """Remove what killed writers have left."""
+        for folder in (self.path, self.rows, self.curves, self.maps):
+            remove_parts(folder)
+
+    def discard(self) -> None:
+        """Remove the folder if nothing was ever stored in it; only the holder of the lock may."""
+        if self.manifest_path.exists():
+            return
+        for path in (self.study_path, self.images_path, self.regions_path):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # something else lies there
+            for folder in (self.rows, self.curves, self.maps):
+                folder.rmdir()
+            if [entry.name for entry in self.path.iterdir()] == [self.lock_path.name]:
+                self.lock_path.unlink()
+                self.path.rmdir()
+
+    def row_file(self, task: str) -> Path:
+        """Return where the rows of a task lie."""
+        return self.rows / f"{task}.parquet"
+
+    def curve_file(self, task: str) -> Path:
+        """Return where the curves of a task lie."""
+        return self.curves / f"{task}.parquet"
+
+    def map_file(self, task: str) -> Path:
+        """Return where the maps of a task lie."""
+        return self.maps / f"{task}.safetensors"
+
+    def done(self) -> set[str]:
+        """Return the names of all tasks whose rows are there, whatever the study."""
+        return {name.removesuffix(".parquet") for name in _names(self.rows)}
+
+    def tasks(self, chunk: int | None = None) -> list[str]:
+        """Return the names of the tasks of the manifest, of all chunks or of one."""
+        return list(_tasks(self.manifest(), chunk))
+
+    def shards(self) -> list[Path]:
+        """Return the row files of the manifest's tasks that are there, in order."""
+        return self._existing(self.rows, self.tasks())
+
+    def shards_of(self, chunk: int) -> list[Path]:
+        """Return the row files of one chunk of images that are there."""
+        return self._existing(self.rows, self.tasks(chunk))
+
+    def curve_files(self) -> list[Path]:
+        """Return the files of curves of the manifest's tasks that are there, in order."""
+        return self._existing(self.curves, self.tasks())
+
+    def _existing(self, folder: Path, tasks: Iterable[str]) -> list[Path]:
+        there = _names(folder)
+        return [folder / f"{task}.parquet" for task in tasks if f"{task}.parquet" in there]
+
+
+def _names(folder: Path) -> set[str]:
+    """Return the names of whole files in a folder; those being written begin with a dot."""
+    if not folder.is_dir():
+        return set()
+    return {entry.name for entry in os.scandir(folder) if not entry.name.startswith(".")}
+
+
+def _tasks(manifest: Mapping[str, Any], chunk: int | None) -> Iterator[str]:
+    for number, one in enumerate(manifest["chunks"]):
+        if chunk is None or number == chunk:
+            for source in manifest["sources"]:
+                yield task_name(source["key"], number, one["digest"])
+
+
+def create_store(path: str | os.PathLike[str]) -> Store:
+    """Make the folder of a study, or open one that is there.
+
+    Raises
+    ------
+    InputError
+        If the folder holds other things, or cannot be written to.
+    """
+    store = Store(path)
+    try:
+        if store.path.exists() and not store.path.is_dir():
+            raise InputError(f"{path}: must be a folder for results, is a file")
+        known = {"lock", "manifest.json"}
+        found = {entry.name for entry in store.path.iterdir()} if store.path.exists() else set()
+        if found and not found & known:
+            some = ", ".join(sorted(found)[:3])
+            raise InputError(f"{path}: must be empty or hold the results of a study; holds {some}")
+        store.path.mkdir(parents=True, exist_ok=True)
+        store.lock_path.touch()  # first: it says that the folder is a store
+        for folder in (store.rows, store.curves, store.maps):
+            folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: results cannot be written there: {error}") from error
+    return store
+
+
+def open_store(path: str | os.PathLike[str]) -> Store:
+    """Open the folder of a study for reading.
+
+    Raises
+    ------
+    InputError
+        If no study is stored there.
+    """
+    store = Store(path)
+    if store.path.is_file():
+        raise InputError(f"{path}: must be the folder of a study's results, is a file")
+    if not store.path.is_dir():
+        raise InputError(f"{path}: no such folder; `sightline run` makes one")
+    store.manifest()
+    return store

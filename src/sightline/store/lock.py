@@ -1,0 +1,95 @@
+"""One writer at a time: a lock that the system takes back when its holder dies."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import platform
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import IO
+
+__all__ = ["Holder", "hold", "holder_of"]
+
+
+class Holder(NamedTuple):
+    """Who writes to a store.
+
+    Attributes
+    ----------
+    process : int
+        Its number on its machine.
+    machine, user, since : str
+        Where it runs, for whom, and when it began.
+    """
+
+    process: int
+    machine: str
+    user: str
+    since: str
+
+    def __str__(self) -> str:
+        return f"process {self.process} of {self.user} on {self.machine}, since {self.since}"
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Hold the lock in a file while the block runs.
+
+    The lock ends with the process, however that ends; the file stays.
+
+    Raises
+    ------
+    InputError
+        If another process holds it; the message says which.
+    """
+    with path.open("a+", encoding="utf-8") as file:
+        if not _taken(file):
+            holder = holder_of(path)
+            who = "another process" if holder is None else str(holder)
+            raise InputError(
+                f"{path.parent}: is being written by {who}; wait for it, or stop it and run again"
+            )
+        file.seek(0)
+        file.truncate()
+        json.dump(_oneself()._asdict(), file)
+        file.flush()
+        yield
+
+
+def holder_of(path: Path) -> Holder | None:
+    """Return who wrote its name into a lock file last; None where nobody can be told."""
+    try:
+        return Holder(**json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _oneself() -> Holder:
+    now = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a container may run under a number without a name
+        user = "unknown"
+    return Holder(os.getpid(), platform.node() or "unknown", user, now)
+
+
+def _taken(file: IO[str]) -> bool:
+    """Take the lock of an open file; say whether it was free."""
+    try:
+        import fcntl
+    except ImportError as error:
+        raise InputError("studies run on Linux and macOS: this system has no fcntl") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

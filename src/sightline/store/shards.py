@@ -1,0 +1,144 @@
+"""Shards: the rows, curves and maps of one task, each in a file of its own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sightline.geometry import Geometry
+from sightline.records import InputError
+from sightline.store.files import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["StoredMaps", "read_maps", "write_maps", "write_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMaps:
+    """Maps of one source on a chunk of images, on their own grids.
+
+    Attributes
+    ----------
+    images : tuple of str
+        The images' ids.
+    values : tuple of tuples of arrays
+        ``values[image][layer]`` is `(heads, rows, columns)`.
+    geometries : tuple of tuples of Geometry
+        How the pixels of each image reached the grid of each layer.
+    layers, heads : tuple of int or None
+        Numbers of the layers and heads; None where there are none, or heads are fused.
+    targets : tuple of str
+        The class that each image's maps explain; empty where they explain none.
+    about : mapping
+        How they were made: model, method, parameters, sign.
+    """
+
+    images: tuple[str, ...]
+    values: tuple[tuple[NDArray[Any], ...], ...]
+    geometries: tuple[tuple[Geometry, ...], ...]
+    layers: tuple[int | None, ...]
+    heads: tuple[int | None, ...]
+    targets: tuple[str, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_rows(path: Path, rows: pa.Table) -> None:
+    """Write a table of rows so that it is small and there whole or not at all.
+
+    Keys repeat and are kept as dictionaries; what is left of their order and of the values is
+    packed by zstd.
+    """
+    import pyarrow.parquet as pq
+
+    texts = [field.name for field in rows.schema if field.name not in _PLAIN]
+    write_whole(
+        path,
+        lambda file: pq.write_table(
+            rows,
+            file,
+            compression="zstd",
+            compression_level=3,
+            use_dictionary=texts,
+            use_byte_stream_split=[name for name in _PLAIN if name in rows.schema.names],
+            write_statistics=["image"],
+            store_schema=False,
+        ),
+    )
+
+
+_PLAIN = ("value",)  # as many values as rows: a dictionary of them would only add to them
+
+
+def write_maps(path: Path, maps: StoredMaps) -> None:
+    """Write maps as float32; `read_maps` reads them back."""
+    from safetensors.numpy import save
+
+    arrays = {
+        f"{i}/{k}": np.ascontiguousarray(layer, np.float32)
+        for i, image in enumerate(maps.values)
+        for k, layer in enumerate(image)
+    }
+    if _equal_shapes(maps):
+        arrays = {
+            str(k): np.stack([image[k] for image in maps.values]).astype(np.float32, copy=False)
+            for k in range(len(maps.layers))
+        }
+    known: dict[Geometry, int] = {}
+    ways = [[known.setdefault(way, len(known)) for way in image] for image in maps.geometries]
+    about = {
+        "images": maps.images,
+        "layers": maps.layers,
+        "heads": maps.heads,
+        "targets": maps.targets,
+        "geometries": [way.to_dict() for way in known],
+        "ways": ways,
+        "about": dict(maps.about),
+    }
+    content = save(arrays, {"sightline": json.dumps(about)})
+    write_whole(path, lambda file: file.write(content))
+
+
+def _equal_shapes(maps: StoredMaps) -> bool:
+    return all(len({image[k].shape for image in maps.values}) == 1 for k in range(len(maps.layers)))
+
+
+def read_maps(path: Path) -> StoredMaps:
+    """Read maps that `write_maps` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file is not one of those.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads(file.metadata()["sightline"])
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        layers, images = range(len(about["layers"])), range(len(about["images"]))
+        values = tuple(
+            tuple(arrays[f"{i}/{k}"] if f"{i}/{k}" in arrays else arrays[str(k)][i] for k in layers)
+            for i in images
+        )
+        known = [Geometry.from_dict(way) for way in about["geometries"]]
+        return StoredMaps(
+            tuple(about["images"]),
+            values,
+            tuple(tuple(known[way] for way in image) for image in about["ways"]),
+            tuple(about["layers"]),
+            tuple(about["heads"]),
+            tuple(about["targets"]),
+            about["about"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, IndexError, SafetensorError) as error:
+        raise InputError(f"{path}: must hold the maps of a task: {error!r}") from error

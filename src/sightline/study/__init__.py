@@ -1,0 +1,18 @@
+"""Studies: the frozen, saved description of a run, and the YAML file it is read from."""
+
+from sightline.study.files import load_study, to_yaml
+from sightline.study.model import Data, Engine, MethodEntry, ModelEntry, Study, study_schema
+from sightline.study.template import demo_study, new_study
+
+__all__ = [
+    "Data",
+    "Engine",
+    "MethodEntry",
+    "ModelEntry",
+    "Study",
+    "demo_study",
+    "load_study",
+    "new_study",
+    "study_schema",
+    "to_yaml",
+]

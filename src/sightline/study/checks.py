@@ -1,0 +1,166 @@
+"""What the keys of a study ask of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sightline.data.datasets import DATASETS
+from sightline.metrics.engine import parse_metric as read_metric
+from sightline.metrics.selection import Threshold, parse_selection
+from sightline.metrics.spec import METRICS, MetricSpec
+from sightline.records import SightlineError
+from sightline.study.problems import Place, found_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sightline.study.model import Data, MethodEntry, Study
+
+__all__ = ["check_data", "check_metrics", "check_selection", "check_study"]
+
+_OF_MANY = "depends on which images are scored together, while a study scores each map by itself"
+
+
+def check_data(data: Data) -> None:
+    """Raise where a data set is unknown, or is given what it does not take."""
+    try:
+        spec = DATASETS[data.name]
+    except SightlineError as error:
+        raise found_problems([(("name",), str(error))]) from None
+    found: list[tuple[Place, str]] = []
+    if spec.layout and data.path is None:
+        found.append((("path",), f"missing; {data.name} needs {spec.layout}"))
+    if not spec.layout and data.path is not None:
+        text = f"{data.name} is drawn by code and has no path, got {data.path!r}"
+        found.append((("path",), text))
+    for key in ("seed", "labelling"):
+        if data.name != "facades" and getattr(data, key) is not None:
+            text = f"only facades, which are drawn, have a {key}; the data set is {data.name}"
+            found.append(((key,), text))
+    if found:
+        raise found_problems(found)
+
+
+def check_metrics(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names of metrics that score one map."""
+    found: list[tuple[Place, str]] = []
+    for place, name in enumerate(names):
+        try:
+            if METRICS[name.partition("@")[0]].level == "dataset":
+                found.append(((place,), f"{name} {_OF_MANY}"))
+            else:
+                read_metric(name, ())
+        except SightlineError as error:
+            found.append(((place,), str(error)))
+    if found:
+        raise found_problems(found)
+    return names
+
+
+def check_selection(rules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return rules of selection, no two of them the same."""
+    found: list[tuple[Place, str]] = []
+    seen: list[tuple[Threshold, ...]] = []
+    for place, rule in enumerate(rules):
+        try:
+            thresholds = parse_selection(rule)
+        except SightlineError as error:
+            found.append(((place,), str(error)))
+            continue
+        if thresholds in seen:
+            found.append(((place,), f"{rule!r} is there twice"))
+        seen.append(thresholds)
+    if found:
+        raise found_problems(found)
+    return rules
+
+
+def check_study(study: Study) -> None:
+    """Raise with all that does not fit between the keys."""
+    found = [
+        *_repeated_models(study),
+        *_lost_models(study),
+        *_without_models(study),
+        *_repeated_methods(study),
+        *_signed(study),
+    ]
+    if "percentile" in study.selection and not study.percentiles:
+        found.append((("percentiles",), "expected at least one, since selection has percentile"))
+    if found:
+        raise found_problems(found)
+
+
+def _repeated_models(study: Study) -> Iterator[tuple[Place, str]]:
+    seen: set[str] = set()
+    for place, entry in enumerate(study.models):
+        if entry.full in seen:
+            text = "is there twice; to compare fits, run a study for each and `sightline diff` them"
+            yield ("models", place), f"{entry.full} {text}"
+        seen.add(entry.full)
+
+
+def _lost_models(study: Study) -> Iterator[tuple[Place, str]]:
+    known = [entry.full for entry in study.models]
+    for place, method in enumerate(study.methods):
+        for number, name in enumerate(method.models or ()):
+            if name not in known:
+                text = f"{name!r} is not one of the study's models: {', '.join(known) or 'none'}"
+                yield ("methods", place, "models", number), text
+
+
+def _without_models(study: Study) -> Iterator[tuple[Place, str]]:
+    names = [method.name for method in study.methods if not method.given]
+    if names and not study.models:
+        one = len(names) == 1
+        text = f"method{'' if one else 's'} {', '.join(names)} need{'s' if one else ''} a model"
+        yield ("methods",), f"{text}; the study has none"
+
+
+def _repeated_methods(study: Study) -> Iterator[tuple[Place, str]]:
+    seen: set[tuple[str, str]] = set()
+    for place, method in enumerate(study.methods):
+        for model in _models_of(method, study):
+            if (method.name, model) in seen:
+                of = f" of {model}" if model else ""
+                text = f"{method.name}{of} is there twice; its results would have the same names"
+                yield ("methods", place), text
+                break
+            seen.add((method.name, model))
+
+
+def _models_of(method: MethodEntry, study: Study) -> list[str]:
+    if method.given:
+        return [str(method.params.get("model", ""))]
+    named = [entry.full for entry in study.models] if method.models is None else method.models
+    return list(dict.fromkeys(named))
+
+
+def _signed(study: Study) -> Iterator[tuple[Place, str]]:
+    thresholds = parse_selection(study.selection, study.percentiles or (90,))
+    asked = [item for name in study.metrics for item in read_metric(name, thresholds)]
+    for place in _signed_places(study):
+        energy = dict.fromkeys(spec.name for spec, _ in asked if _needs_energy(spec))
+        if energy:
+            yield place, _advice("has no energy", f"metrics without {', '.join(energy)}")
+        if any(t.kind in ("mass", "mean") for _, t in asked if t is not None):
+            yield place, _advice("has no mass and no mean to select by", "another selection")
+
+
+def _advice(why: str, change: str) -> str:
+    return f"a signed map {why}: list {change}, or use positive or absolute"
+
+
+def _signed_places(study: Study) -> Sequence[Place]:
+    """Return where signed maps are asked for."""
+    if study.sign is not None:
+        return [("sign",)] if study.sign == "signed" else []
+    return [
+        ("methods", place, "params", "sign")
+        for place, method in enumerate(study.methods)
+        if method.given and method.params.get("sign") == "signed"
+    ]
+
+
+def _needs_energy(spec: MetricSpec) -> bool:
+    """Say whether a metric divides by the sum of the map, or as mse by its largest value."""
+    return "map sums to zero" in spec.undefined or spec.name == "mse"

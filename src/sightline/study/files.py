@@ -1,0 +1,235 @@
+"""Studies in files: YAML in, YAML out."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from sightline.records import InputError
+from sightline.study.model import Study
+from sightline.study.problems import shown
+
+if TYPE_CHECKING:
+    import os
+
+    from sightline.study.model import ModelEntry
+    from sightline.study.problems import Place
+
+__all__ = ["load_study", "parse_study", "quoted", "to_yaml"]
+
+_LARGEST = 1_000_000
+# YAML 1.1 reads 1e-3 as text; everybody means the number.
+_FLOAT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Plain values only; no key twice, and no aliases, which can blow up a small file."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            text = f"aliases are not read, got *{event.anchor}: write the value out"
+            raise yaml.MarkedYAMLError(problem=text, problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            key = (key_node.tag, str(key_node.value))
+            if key in seen:
+                text = f"the key {key_node.value!r} is there twice"
+                raise yaml.MarkedYAMLError(problem=text, problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:  # e.g. 2024-13-45
+            text = f"{shown(node.value)} cannot be read: put quotes around it if it is text"
+            raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark) from error
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Lists indented, every value written out."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:
+        return super().increase_indent(flow, False)
+
+
+def _represent_text(dumper: _Dumper, text: str) -> Any:
+    """Write a text on one line, and in double quotes what other quotes would fold or lose."""
+    style = None if text.isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+for _class in (_Loader, _Dumper):
+    _class.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789"))
+
+
+def load_study(path: str | os.PathLike[str]) -> Study:
+    """Return the study that a YAML file describes.
+
+    Relative paths (of the data, of maps made elsewhere, and of models in folders) are taken from
+    the folder of the file, and ~ is the home folder.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or something in it does not fit; the message lists all
+        problems, with their lines and keys.
+    """
+    file = Path(path)
+    return parse_study(_text(file), str(path), file.absolute().parent)
+
+
+def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
+    """Return the study that a YAML text describes.
+
+    Parameters
+    ----------
+    text : str
+        YAML.
+    where : str
+        What messages call it.
+    folder : Path
+        Where relative paths start; unless given, they stay as they are.
+    """
+    node, values = _read(text, where)
+    study = Study.from_dict(values, where, line_of=lambda place: _line(node, place))
+    if folder is None:
+        return study
+    return Study.from_dict(_resolved(study, folder, where), where)
+
+
+def to_yaml(study: Study) -> str:
+    """Return a study as YAML with every key, which `load_study` reads as an equal one."""
+    text: str = yaml.dump(
+        study.to_dict(), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
+    return text
+
+
+def quoted(text: str) -> str:
+    """Return a text as YAML, on one line, in quotes where it would not be read as it is.
+
+    >>> quoted("demo/vit"), quoted("no"), quoted("a: b")
+    ('demo/vit', '"no"', '"a: b"')
+    """
+    plain = re.fullmatch(r"[A-Za-z0-9._/~][A-Za-z0-9._/~:@-]*(?<!:)", text, re.ASCII)
+    if plain and yaml.load(text, _Loader) == text:  # noqa: S506 (a safe loader)
+        return text
+    found: str = yaml.dump(text, Dumper=_Dumper, default_style='"', width=math.inf)
+    return found.strip()
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{file}: the study file cannot be read: {why}") from error
+    if len(content) > _LARGEST:
+        raise InputError(f"{file}: expected a study file of at most 1 MB, got a larger one")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{file}, line {line}: expected text in UTF-8, got other bytes") from None
+
+
+def _read(text: str, where: str) -> tuple[Any, Any]:
+    """Return the tree of a YAML text, which knows lines, and its values."""
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise InputError(f"{where}: expected a study, got an empty file")
+        if not isinstance(node, yaml.MappingNode):
+            raise InputError(f"{where}, line {_line(node, ())}: expected keys and values (key: …)")
+        return node, loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        raise InputError(f"{where}{_at(error)}: {_why(error)}") from None
+    except yaml.reader.ReaderError as error:
+        line = text[: error.position].count("\n") + 1
+        raise InputError(f"{where}, line {line}: a sign that YAML does not allow") from None
+    except RecursionError:
+        raise InputError(f"{where}: expected a study, got a file nested too deeply") from None
+
+
+def _at(error: yaml.MarkedYAMLError) -> str:
+    mark = error.problem_mark or error.context_mark
+    return f", line {mark.line + 1}" if mark else ""
+
+
+def _why(error: yaml.MarkedYAMLError) -> str:
+    what = str(error.problem or error.context or "it is not YAML")
+    if "'\\t'" in what:
+        return "indented with a tab, where YAML wants blanks"
+    if "expected a single document" in str(error.context):
+        return "expected one study, got a second one behind ---"
+    if "could not determine a constructor for the tag" in what:
+        return "tags (!…) are not read: write plain values"
+    about = f" {error.context}" if error.context and error.problem else ""
+    return what if what.endswith(("twice", "out", "text")) else f"not YAML{about}: {what}"
+
+
+def _line(node: Any, place: Place) -> int | None:
+    """Return the line of a place, or of what is there on the way to it."""
+    line = None if place else node.start_mark.line + 1
+    for step in place:
+        if isinstance(node, yaml.MappingNode):
+            pairs = [pair for pair in node.value if pair[0].value == str(step)]
+            if not pairs:
+                return line
+            line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+    return line
+
+
+def _resolved(study: Study, folder: Path, where: str) -> dict[str, Any]:
+    """Return a study's values with paths that no longer depend on where the file is."""
+    values = study.to_dict()
+    if study.data.path is not None:
+        values["data"]["path"] = _absolute(study.data.path, folder, where)
+    names = {}
+    for entry, model in zip(study.models, values["models"], strict=True):
+        model["model"] = _model(entry, folder)
+        names[entry.full] = f"{model['model']}@{entry.variant}" if entry.variant else model["model"]
+    for method in values["methods"]:
+        if "maps" in method["params"]:
+            method["params"]["maps"] = _absolute(method["params"]["maps"], folder, where)
+        if method["models"] is not None:
+            method["models"] = [names[name] for name in method["models"]]
+    return values
+
+
+def _absolute(path: str, folder: Path, where: str) -> str:
+    try:
+        return str(folder / Path(path).expanduser())
+    except RuntimeError:
+        raise InputError(f"{where}: {path!r}: there is no such home folder") from None
+
+
+def _model(entry: ModelEntry, folder: Path) -> str:
+    """Return a model's name; a folder that is there becomes absolute, ids of the hub stay."""
+    if not entry.model.startswith("hf:"):
+        return entry.model
+    try:
+        found = folder / Path(entry.model.removeprefix("hf:")).expanduser()
+        variant = found.with_name(f"{found.name}@{entry.variant}")
+        return f"hf:{found}" if found.is_dir() or variant.is_dir() else entry.model
+    except (OSError, RuntimeError, ValueError):  # a name too long, a home of nobody
+        return entry.model

@@ -1,0 +1,304 @@
+"""Studies to start from."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from sightline.data.datasets import DATASETS
+from sightline.records import InputError
+from sightline.study.files import parse_study, quoted
+from sightline.study.model import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Kind", "demo_study", "new_study"]
+
+Kind: TypeAlias = Literal["facades", "folder", "maps"]
+
+
+def demo_study() -> Study:
+    """Return the study that `sightline demo` runs: drawn church fronts and the shipped models."""
+    gradients = {
+        "name": "integrated_gradients",
+        "params": {"steps": 16},
+        "models": ["demo/vit", "demo/cnn"],
+    }
+    baselines = ["random", "smooth_random", "centre", "edge", "mean_map"]
+    return Study.from_dict(
+        {
+            "name": "demo",
+            "data": {"name": "facades", "count": 120, "seed": 7, "labelling": "representative"},
+            "models": ["demo/vit", "demo/vit@seed2", "demo/vit-dino", "demo/cnn"],
+            "methods": ["cls", "mean", "rollout", "gradcam", gradients, *baselines],
+            "resolution": "pixels",
+        }
+    )
+
+
+def new_study(
+    name: str = "my-study",
+    *,
+    kind: Kind = "facades",
+    data: str | None = None,
+    path: str | None = None,
+    models: Sequence[str] | None = None,
+    maps: str | None = None,
+) -> str:
+    """Return the text of a study file to start from: every key with what it means.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    kind : {"facades", "folder", "maps"}
+        facades: church fronts drawn by code, and shipped models. folder: images of your own, and a
+        model from the hub or a folder. maps: images and maps of your own, without a model.
+    data, path : str, optional
+        The data set and where it is, for kinds that have files: a folder of images unless given.
+    models : sequence of str, optional
+        Names of models, for kinds that have them.
+    maps : str, optional
+        Folder or file of the maps, for the kind that has them.
+
+    Raises
+    ------
+    InputError
+        If a value does not fit the kind or the study.
+    """
+    _check(kind, data, path, models, maps)
+    values = {
+        "name": quoted(name),
+        "data": quoted(data or ("facades" if kind == "facades" else "folder")),
+        "path": quoted(path or "data"),
+        "models": "\n".join(f"  - {quoted(model)}" for model in models or _MODELS[kind]),
+        "maps": quoted(maps or "maps"),
+        "datasets": ", ".join(known for known, spec in DATASETS.items() if spec.layout),
+    }
+    text = Template(_HEAD + _PARTS[kind] + _REST).substitute(values)
+    parse_study(text, "new study")
+    return text
+
+
+def _check(
+    kind: str,
+    data: str | None,
+    path: str | None,
+    models: Sequence[str] | None,
+    maps: str | None,
+) -> None:
+    """Raise for values that a kind has no place for."""
+    if kind not in _PARTS:
+        raise InputError(f"kind must be one of {', '.join(_PARTS)}, got {kind!r}")
+    if isinstance(models, str):
+        raise InputError(f"models must be a list of names, got the text {models!r}")
+    for key, value in (("data", data if data != "facades" else None), ("path", path)):
+        if kind == "facades" and value is not None:
+            text = f"a study of kind 'facades' draws its images: leave {key} out, got {value!r}"
+            raise InputError(text)
+    if kind == "maps" and models:
+        raise InputError("a study of kind 'maps' has no models: leave models out")
+    if kind != "maps" and maps is not None:
+        raise InputError(f"maps are for a study of kind 'maps', got {maps!r} for {kind!r}")
+
+
+_MODELS: dict[str, tuple[str, ...]] = {
+    "facades": ("demo/vit", "demo/vit-dino"),
+    "folder": ("hf:facebook/dinov2-small",),
+    "maps": (),
+}
+
+_HEAD = """\
+# A study of Sightline: which images, which models, which maps, which scores.
+#
+#   sightline run THIS-FILE --dry-run    shows what would be computed, and how long it may take
+#   sightline run THIS-FILE              computes it; stopped half-way, the same line goes on
+#
+# Lines that begin with # are notes. A key behind a # has the value shown: take the # away to
+# change it. Unknown keys and values that do not fit are errors that say what was expected.
+
+# Name of the study, and of the folder that its results go to.
+name: $name
+"""
+
+_FACADES = """
+# The images and what people annotated in them. facades are church fronts drawn by code, on which
+# every part is known. For files, give the name of the data set and its path instead:
+# $datasets.
+data:
+  name: $data
+  # How many are drawn.
+  count: 60
+  # Other seeds give other facades.
+  seed: 0
+  # Which parts are annotated. exhaustive: all. representative: one of each type, at random, as in
+  # many real data sets. salient: one of each type, the most conspicuous.
+  labelling: exhaustive
+  # Only one split: train or test.
+  # split: null
+
+# The models that look (`sightline models` lists those that are shipped). Others: hf:FOLDER for
+# weights in a folder, hf:ID for the Hugging Face hub, timm:NAME for timm. model@variant is a
+# variant of a model. A model that wants images fitted in another way than the rest:
+#   - {model: demo/cnn, variant: "", fit: letterbox}
+models:
+$models
+
+# How maps are made (`sightline methods` lists the ways). What a model lacks the means for is left
+# out, and said. random and centre know nothing of the image: they show what a score is worth.
+# With parameters of its own, or for some of the models only:
+#   - name: integrated_gradients
+#     params: {steps: 16}
+#     models: [demo/vit]
+methods:
+  - cls
+  - rollout
+  - gradcam
+  - random
+  - centre
+"""
+
+_FOLDER = """
+# The images and what people annotated in them. folder is a folder of images with one file of
+# regions, annotations.json or annotations.csv. With files there are:
+# $datasets.
+# `sightline inspect` shows what a data set holds and what is wrong with it.
+data:
+  name: $data
+  # Where it is. A relative path starts from the folder of this file.
+  path: $path
+  # Only the first so many images; all of them unless given.
+  # count: null
+  # Only the images of one split.
+  # split: null
+  # For facades only, which are drawn:
+  # seed: null
+  # labelling: null
+
+# The models that look. hf:ID is a model of the Hugging Face hub; hf:FOLDER one whose weights and
+# config.json are in a folder, from the folder of this file; timm:NAME one of timm; demo/vit and
+# others are shipped (`sightline models` lists them). model@variant is a variant of a model.
+# A model that wants images fitted in another way than the rest:
+#   - {model: hf:my-weights, variant: "", fit: crop}
+models:
+$models
+
+# How maps are made (`sightline methods` lists the ways). What a model lacks the means for is left
+# out, and said: gradcam, for one, needs a model with classes. random and centre know nothing of
+# the image: they show what a score is worth.
+# With parameters of its own, or for some of the models only:
+#   - name: rollout
+#     params: {discard: 0.5}
+#     models: [demo/vit]
+methods:
+  - cls
+  - rollout
+  - random
+  - centre
+"""
+
+_MAPS = """
+# The images and what people annotated in them. folder is a folder of images with one file of
+# regions, annotations.json or annotations.csv. With files there are:
+# $datasets.
+# `sightline inspect` shows what a data set holds and what is wrong with it.
+data:
+  name: $data
+  # Where it is. A relative path starts from the folder of this file.
+  path: $path
+  # Only the first so many images; all of them unless given.
+  # count: null
+  # Only the images of one split.
+  # split: null
+  # For facades only, which are drawn:
+  # seed: null
+  # labelling: null
+
+# No models run in this study: the maps are there. To make maps as well, name models here
+# (`sightline models` lists them) and methods below (`sightline methods` lists those):
+# models: [demo/vit]
+
+# Maps made elsewhere, an entry for each way they were made, under any name. maps is a folder of
+# .npy files, one for each image and named as it, or one .npz or .safetensors file. model is what
+# to call the model in the results. sign is how the values are meant: positive (below 0 counts as
+# 0), absolute (the distance from 0), or signed (only their order).
+methods:
+  - name: my-method
+    params:
+      maps: $maps
+      model: my-model
+      sign: positive
+"""
+
+_REST = """
+# Which layers, counted from 0; -1 is the last: all, a number, or a list. One pass makes all.
+# layers: all
+
+# Which attention heads: null fuses the heads of a layer; all, a number, or a list scores them one
+# by one, at as many times the rows.
+# heads: null
+
+# What methods that explain a class explain: predicted (what the model says), label (what is
+# annotated), or classes by name or number. Several are scored beside each other.
+# targets: [predicted]
+
+# The scores, as metric or metric@threshold: coverage, iou@90, recall@mass60, iou@matched.
+# `sightline metrics` lists them with their chance values. A metric that needs a threshold has one
+# score for each that selection gives.
+metrics: [coverage, average_precision, auc_roc, relevance_rank, pointing, iou, recall]
+
+# Which pixels count as looked at: percentile (the top share, below), massNN (the fewest that hold
+# NN percent of the map, as mass60), mean (those above it), matched (as many as are annotated).
+# selection: [percentile]
+
+# Percentile 90 selects the top 10 percent of the pixels.
+percentiles: [95, 90, 85, 80, 75, 70, 60, 50]
+
+# Whether each region is scored too, and not only all of an image together. Results by label need
+# it.
+# regions: true
+
+# Where maps are scored. grid: on the cells of the model (14 by 14, say): fast, and no value is
+# invented, but regions smaller than a cell are widened to one. pixels: on those of the image, the
+# map brought to its size: slower, and right for small regions and for comparing models whose grids
+# differ. A number: as pixels, with this longer side (224, say).
+resolution: grid
+
+# How values of maps are read, by all metrics alike. positive: below 0 counts as 0. absolute: the
+# distance from 0. signed: only their order counts, so that metrics of energy, like coverage, are
+# not to be had. null: as each method means its own.
+# sign: null
+
+# Pixels of equal value at a threshold. share: each takes an equal part of the place that is left,
+# so that exactly the top share is selected and a constant map scores chance. include: all are
+# selected, as `map >= quantile` does in many papers.
+# ties: share
+
+# How images are brought to the input of a model. squash: the whole image, stretched. crop: the
+# middle, as many models were trained; what lies outside cannot be seen, and each score says how
+# much that is. letterbox: the whole image, with borders. native: its own size, where a model
+# allows it.
+# fit: squash
+
+# Seeds of methods that draw random numbers, as random does. Each is computed on its own; several
+# show how much is luck. Other methods are computed once.
+# seeds: [0]
+
+# How many images go through a model at once: null chooses by the memory of the machine. Fewer need
+# less of it; the number belongs to the settings, since rounding differs a little between batches.
+# batch: null
+
+# Whether maps are kept beside the scores. grid: as the model gave them, for pictures and for
+# mean_map, which is made of them. none: scores only.
+# keep_maps: grid
+
+# Checks of whether maps depend on the model: none in this version.
+# checks: []
+
+# What runs the study: this machine. workers is how many processes share the work; null chooses.
+# Results do not depend on it.
+# engine: {kind: local, workers: null}
+"""
+
+_PARTS: dict[str, str] = {"facades": _FACADES, "folder": _FOLDER, "maps": _MAPS}

@@ -1,0 +1,172 @@
+"""Breakdowns by label against loops over the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from sightline.records import Taxonomy, UnknownNameError
+from sightline.results import open_results
+from sightline.store import images_table
+from tests.results.slow import check_figures, halves, means, unit_scores
+from tests.results.stores import KINDS, TAXONOMY, make_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sightline.results import Results
+    from tests.results.stores import Made
+
+FIGURES = (
+    "iou chance ceiling recall recall_chance pointing pointing_chance coverage coverage_chance"
+)
+COLUMNS = ["label", *FIGURES.split(), "n", "images", "undefined"]
+
+
+def names_of(made: Made, *, ancestors: bool) -> dict[tuple[str, int], list[str]]:
+    """Return the labels that each region counts for."""
+    taxonomy = Taxonomy(TAXONOMY)
+    return {
+        (region["image"], region["region"]): [
+            region["label"],
+            *(taxonomy.ancestors(region["label"]) if ancestors else ()),
+        ]
+        for region in made.regions.to_dict("records")
+    }
+
+
+@pytest.mark.parametrize("ancestors", [False, True])
+@pytest.mark.parametrize("method", ["cls", "random"])
+def test_features_are_means_over_regions(
+    made: Made, results: Results, method: str, ancestors: bool
+) -> None:
+    layer = 2 if method == "cls" else None
+    frame = results.feature_breakdown(
+        model="demo/vit", method=method, layer=layer, ancestors=ancestors
+    )
+    assert frame.columns.tolist() == COLUMNS
+    names = names_of(made, ancestors=ancestors)
+    expected = {"portal", "rose window", "tower", "window"} | ({"opening"} if ancestors else set())
+    assert frame["label"].tolist() == sorted(expected)
+    for name, columns in {
+        "iou@90": ("iou", "chance", "ceiling"),
+        "recall@90": ("recall", "recall_chance"),
+        "pointing": ("pointing", "pointing_chance"),
+        "coverage": ("coverage", "coverage_chance"),
+    }.items():
+        units = unit_scores(
+            made, name, by=("image", "region"), model="demo/vit", method=method, layer=layer
+        )
+        for _, line in frame.iterrows():
+            mine = {key: unit for key, unit in units.items() if line["label"] in names[key]}
+            figures = means(mine)
+            for column, what in zip(columns, ("value", "chance", "ceiling"), strict=False):
+                assert line[column] == pytest.approx(figures[what], rel=2e-6, nan_ok=True)
+            if name == "iou@90":
+                check_figures(line[["n", "undefined"]], figures)
+                assert line["images"] == len({image for image, _ in mine})
+
+
+def test_features_of_a_line_chosen_by_halves(made: Made, results: Results) -> None:
+    half, names = halves(made), names_of(made, ancestors=False)
+    board = results.leaderboard("iou@90", layer="split", model="demo/vit@seed2")
+    layers = [int(layer) for layer in board["layer"][0].split("|")] * 2
+    frame = results.feature_breakdown(model="demo/vit@seed2", layer="split")
+    units = {
+        layer: unit_scores(
+            made,
+            "iou@90",
+            by=("image", "region"),
+            model="demo/vit@seed2",
+            method="cls",
+            layer=layer,
+        )
+        for layer in layers
+    }
+    for _, line in frame.iterrows():
+        values = [
+            units[layers[half[image]]][image, region]
+            for image, region in units[layers[0]]
+            if line["label"] in names[image, region]
+        ]
+        assert line["iou"] == pytest.approx(means(values)["value"])
+    assert f"layer {board['layer'][0]} (split-half of 4 layers)" in frame.attrs["note"]
+
+
+def test_undefined_regions_are_counted(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", metrics=("coverage",), kinds=KINDS[:1])
+    frame = open_results(made.path).feature_breakdown(layer=0)
+    assert frame["iou"].isna().all()
+    assert frame["undefined"].sum() == 1 + 2  # regions of the first image of each chunk
+    assert "not computed by this study: iou@90, recall@90, pointing" in frame.attrs["note"]
+
+
+def test_other_thresholds(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", selection=["percentile", "matched"], kinds=KINDS[7:8])
+    with open_results(made.path) as found:
+        frame = found.feature_breakdown(method="center", percentile="matched")
+        assert frame["ceiling"].tolist() == pytest.approx([1.0] * 4)
+        chances = found.feature_breakdown(percentile=95.0)["recall_chance"]
+        assert chances.tolist() == pytest.approx([0.05] * 4)
+        assert found.feature_breakdown(percentile=91)["iou"].isna().all()
+
+
+def test_the_best_line_that_is_no_baseline_is_taken_and_told(results: Results) -> None:
+    board = results.leaderboard("iou@90")
+    best = board[board["group"] != "baseline"].iloc[0]
+    note = results.feature_breakdown().attrs["note"]
+    assert f"{best['model']} · {best['method']}" in note
+    assert str(best["chosen"]) in note
+
+
+def test_without_scores_of_regions_the_table_is_empty(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", metrics=("iou",), kinds=KINDS[7:8])
+    import pandas as pd
+    import pyarrow as pa
+
+    from sightline.records import row_schema
+    from sightline.store import write_rows
+
+    for path in made.store.shards():
+        rows = pd.read_parquet(path).query("region.isna()")
+        table = pa.Table.from_pandas(rows, schema=row_schema(), preserve_index=False)
+        write_rows(path, table)
+    frame = open_results(made.path).feature_breakdown()
+    assert frame.columns.tolist() == COLUMNS
+    assert len(frame) == 0
+    assert "no single regions" in frame.attrs["note"]
+
+
+@pytest.mark.parametrize("metric", ["iou@90", "coverage"])
+def test_styles_count_an_image_in_each_of_its_labels(
+    made: Made, results: Results, metric: str
+) -> None:
+    frame = results.style_breakdown(metric, model="demo/vit", method="cls", layer=1)
+    units = unit_scores(made, metric, model="demo/vit", method="cls", layer=1)
+    labels: dict[str, list[str]] = dict(
+        zip(made.images["image"], made.images["labels"], strict=True)
+    )
+    assert frame["label"].tolist() == ["baroque", "gothic"]
+    for _, line in frame.iterrows():
+        mine = [unit for (image,), unit in units.items() if line["label"] in labels[image]]
+        check_figures(line, means(mine))
+    assert frame[["n", "undefined"]].to_numpy().sum() == 8 + 2 - 1
+    assert "an image with two labels counts in both" in frame.attrs["note"]
+    assert "images without a label, left out: 1" in frame.attrs["note"]
+
+
+def test_an_image_counts_once_in_a_label_that_it_bears_twice(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[7:8])
+    lines: list[Any] = made.images.to_dict("records")
+    for line in lines:
+        line["labels"] = ["gothic", "gothic"]
+    pq.write_table(images_table(lines), made.store.images_path)
+    frame = open_results(made.path).style_breakdown()
+    assert frame[["label", "n", "undefined"]].to_numpy().tolist() == [["gothic", 7, 1]]
+
+
+def test_unknown_names_are_answered_with_known_ones(results: Results) -> None:
+    with pytest.raises(UnknownNameError, match=r"did you mean 'cls'.*Stored: cls, gradcam"):
+        results.style_breakdown(method="clss")

@@ -1,0 +1,174 @@
+"""Opening, refreshing, closing, showing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sightline.records import InputError, UnknownNameError
+from sightline.results import open_results
+from tests.results.stores import KINDS, Kind, make_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sightline.results import Results
+    from tests.results.stores import Made
+
+
+def test_importing_loads_no_heavy_package() -> None:
+    code = (
+        "import sys, sightline.results\n"
+        "print([m for m in ('duckdb', 'pandas', 'pydantic', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_store_without_shards_says_so(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", skip=tuple(range(18)))
+    found = open_results(made.path)
+    assert found.progress == (0, 18)
+    for ask in (
+        found.leaderboard,
+        found.images,
+        found.feature_breakdown,
+        lambda: found.image("image00"),
+        lambda: found.query("SELECT 1"),
+        lambda: list(found.batches("scores")),
+    ):
+        with pytest.raises(InputError, match="nothing is stored yet: 0 of 18 tasks"):
+            ask()
+    assert "0 of 18 tasks" in found._repr_html_()
+    assert "0 of 18 tasks" in repr(found)
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no study is stored there"):
+        open_results(tmp_path)
+
+
+def test_new_shards_are_seen_after_refreshing(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s")
+    hidden = tmp_path / "hidden"
+    shutil.move(made.store.shards()[0], hidden)
+    name = made.store.tasks()[0]
+    with open_results(made.path) as found:
+        before = found.leaderboard(model="demo/vit", method="cls", layer=0)
+        assert before["n"][0] + before["undefined"][0] == 4
+        shutil.move(hidden, made.store.row_file(name))
+        assert found.progress == (17, 18)
+        assert found.refresh() is found
+        assert found.progress == (18, 18)
+        after = found.leaderboard(model="demo/vit", method="cls", layer=0)
+        assert after["n"][0] + after["undefined"][0] == 8
+        assert "so far" not in after.attrs["note"]
+
+
+def test_what_is_closed_opens_again(made: Made) -> None:
+    found = open_results(made.path)
+    first = found.leaderboard()
+    found.close()
+    assert found.leaderboard().equals(first)
+    found.close()
+    found.close()
+
+
+def test_manifest_and_study(made: Made, results: Results) -> None:
+    manifest = json.loads(made.store.manifest_path.read_text())
+    assert results.manifest == manifest
+    assert results.study == manifest["study"]
+    assert results.models == ["demo/vit", "demo/vit@seed2", "demo/cnn"]
+    assert results.methods == ["cls", "gradcam", "random", "center"]
+    assert results.metrics[:5] == ["coverage", "average_precision", "iou@95", "iou@90", "iou@50"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"metric": "iou@91"}, "no scores of metric 'iou@91' are stored; did you mean 'iou@9"),
+        ({"metric": "iou"}, "metric 'iou' are stored"),
+        ({"metric": "covrage"}, "did you mean 'coverage'"),
+        ({"metric": "iou@x"}, "metric 'iou@x'"),
+        ({"metric": "top_k_any_chance@k5"}, "metric 'top_k_any_chance@k5'"),
+        ({"model": "demo/vti"}, "did you mean 'demo/vit'"),
+        ({"model": "demo/vit@seed3"}, "Stored: demo/vit, demo/vit@seed2, demo/cnn"),
+        ({"method": "rollout"}, "Stored: cls, gradcam, random, center"),
+        ({"model": "demo/cnn", "method": "cls"}, "demo/cnn with method 'cls'.*gradcam, center"),
+        ({"layer": 7}, "layer '7' are stored. Stored: 0, 1, 2, 3"),
+        ({"head": 5}, "head '5'.*Stored: 0, 1"),
+        ({"target": "cat"}, "target 'cat'.*Stored: label, predicted"),
+        ({"seed": 9}, "seed '9'.*Stored: 0, 1"),
+    ],
+)
+def test_unknown_names_are_answered_with_what_is_stored(
+    results: Results, words: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UnknownNameError, match=said):
+        results.leaderboard(**words)  # type: ignore[arg-type]
+
+
+def test_metrics_are_found_by_any_spelling_of_their_threshold(results: Results) -> None:
+    assert results.leaderboard("iou@90.0").attrs["metric"] == "iou@90"
+
+
+def test_rules_are_never_mixed(tmp_path: Path) -> None:
+    kinds = (KINDS[0], replace(KINDS[0], rules="00000002"), KINDS[6])
+    with open_results(make_store(tmp_path / "s", kinds=kinds).path) as found:
+        with pytest.raises(InputError, match=r"2 kinds of scores .* \(rules 00000001, 00000002\)"):
+            found.leaderboard()
+        assert found.leaderboard(model="demo/cnn")["n"].tolist() == [7]
+        assert len(found.query("SELECT DISTINCT rules FROM rows")) == 2
+
+
+def test_a_notebook_shows_the_leaderboard(results: Results) -> None:
+    page = results._repr_html_()
+    assert page.count("<tr>") == 1 + len(results.leaderboard())
+    for text in (
+        "<h3>small</h3>",
+        "iou@90",
+        "18 of 18 tasks",
+        "demo/vit@seed2",
+        "best of 4 layers",
+    ):
+        assert text in page
+    assert "nan" not in page
+    assert "&lt;NA&gt;" not in page
+    assert repr(results) == "<Results of 'small': 18 of 18 tasks, 3 models, 4 methods>"
+
+
+def test_names_are_escaped_in_a_notebook(tmp_path: Path) -> None:
+    kinds = (Kind("<b>m</b>", "", "x&y", "given"),)
+    page = open_results(make_store(tmp_path / "s", kinds=kinds).path)._repr_html_()
+    assert "<b>m" not in page
+    assert "&lt;b&gt;m" in page
+    assert "x&amp;y" in page
+
+
+def test_long_tables_are_cut_in_a_notebook(tmp_path: Path) -> None:
+    kinds = tuple(Kind("m", "", f"method{i}", "given") for i in range(35))
+    made = make_store(tmp_path / "s", kinds=kinds, count=2, metrics=("coverage",))
+    page = open_results(made.path)._repr_html_()
+    assert page.count("<tr>") == 31
+    assert "5 more lines" in page
+
+
+def test_threads_may_share_results(results: Results) -> None:
+    expected = results.leaderboard()
+    with ThreadPoolExecutor(4) as pool:
+        asked = [
+            *(pool.submit(results.leaderboard) for _ in range(4)),
+            *(pool.submit(results.image, "image05") for _ in range(4)),
+        ]
+        found = [one.result() for one in asked]
+    for board in found[:4]:
+        assert board["model"].tolist() == expected["model"].tolist()
+    for image in found[5:]:
+        assert image.equals(found[4])

@@ -1,0 +1,145 @@
+"""A file is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+import pytest
+
+from sightline.store import Store, create_store, write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Writes a part of a file, says so, and waits to be killed.
+HALF = """
+import sys, time
+from pathlib import Path
+from sightline.store import write_whole
+
+def write(file):
+    file.write(b"half")
+    file.flush()
+    print("half", flush=True)
+    time.sleep(60)
+
+write_whole(Path(sys.argv[1]), write)
+"""
+# Writes one name again and again, each time with one letter only.
+AGAIN = """
+import sys
+from pathlib import Path
+from sightline.store import write_whole
+
+for _ in range(60):
+    write_whole(Path(sys.argv[1]), lambda file: file.write(sys.argv[2].encode() * 200_000))
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def fails(file: BinaryIO) -> None:
+    file.write(b"half")
+    raise OSError(28, "No space left on device")
+
+
+def test_a_file_gets_all_that_was_written(tmp_path: Path) -> None:
+    content = os.urandom(300_000)
+    write_whole(tmp_path / "a.bin", lambda file: file.write(content))
+    assert (tmp_path / "a.bin").read_bytes() == content
+    assert names(tmp_path) == ["a.bin"]
+
+
+def test_the_name_is_given_when_all_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Content is synced before the name is given, and the folder after it."""
+    path, seen = tmp_path / "a", []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        seen.append((os.path.isdir(f"/proc/self/fd/{handle}"), path.exists()))  # noqa: PTH112
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_whole(path, lambda file: file.write(b"x"))
+    assert seen == [(False, False), (True, True)]
+
+
+def test_a_writer_that_raises_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space"):
+        write_whole(tmp_path / "a", fails)
+    assert names(tmp_path) == []
+
+
+def test_a_writer_that_raises_leaves_the_old_file(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a", lambda file: file.write(b"old"))
+    with pytest.raises(OSError, match="No space"):
+        write_whole(tmp_path / "a", fails)
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert names(tmp_path) == ["a"]
+    write_whole(tmp_path / "a", lambda file: file.write(b"new"))
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
+    def stop(file: BinaryIO) -> None:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "a", stop)
+    assert names(tmp_path) == []
+
+
+def test_what_a_killed_writer_leaves_is_no_shard_and_is_cleaned(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "s")
+    path = store.row_file("000000-aa")
+    command = [sys.executable, "-c", HALF, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "half\n"
+        process.send_signal(signal.SIGKILL)
+    assert len(names(store.rows)) == 1
+    assert store.done() == set()
+    assert not path.exists()
+    store.clean()
+    assert names(store.rows) == []
+
+
+def test_clean_removes_parts_everywhere_and_nothing_else(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "s")
+    kept = [store.path / "manifest.json", store.rows / "a.parquet", store.maps / "part.safetensors"]
+    for file in kept:
+        file.touch()
+    for folder in (store.path, store.rows, store.curves, store.maps):
+        (folder / ".a.parquet.123.part").touch()
+    store.clean()
+    left = {file for file in store.path.rglob("*") if file.is_file()}
+    assert left == {*kept, store.lock_path}
+
+
+def test_clean_without_folders_does_nothing(tmp_path: Path) -> None:
+    Store(tmp_path / "none").clean()
+    assert names(tmp_path) == []
+
+
+def test_two_writers_of_one_name_never_mix(tmp_path: Path) -> None:
+    """Whoever looks sees the whole content of one of them."""
+    path = tmp_path / "a"
+    write_whole(path, lambda file: file.write(b"a" * 200_000))
+    both = [
+        subprocess.Popen([sys.executable, "-c", AGAIN, str(path), letter]) for letter in ("a", "b")
+    ]
+    while any(process.poll() is None for process in both):
+        content = path.read_bytes()
+        assert len(content) == 200_000
+        assert content == content[:1] * 200_000
+    assert [process.returncode for process in both] == [0, 0]
+    assert names(tmp_path) == ["a"]
