@@ -19,6 +19,7 @@ from sightline.store import Store
 from tests.cli.small import BOXES, STYLES, error, numbers, run, write_given
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LOOKS = """
@@ -242,6 +243,12 @@ def test_baselines_alike_for_some_models() -> None:
         (("--by", "images", "--layer", "all"), "--layer all is for the leaderboard"),
         ((*options("heads"), "--layer", "best"), "takes the number of a layer, got --layer best"),
         (("--by", "percentiles", "--metric", "coverage"), "Stored: iou"),
+        (("--head", "9"), "no scores of head '9' are stored. Stored: 0, 1, 2, 3"),
+        (("--head", "first"), "--head must be a number or all, got 'first'"),
+        (("--by", "styles", "--head", "all"), "--head all is for the leaderboard and by layer"),
+        ((*options("heads"), "--head", "1"), "--by heads takes no --head"),
+        (("--percentile", "50"), "--by leaderboard takes no --percentile"),
+        (("--by", "labels", "--percentile", "x"), "unknown selection 'x'"),
     ],
 )
 def test_what_is_not_stored_is_answered_with_what_is(
@@ -302,6 +309,82 @@ def test_long_tables_are_cut_and_counted(looks: Path) -> None:
     assert said.startswith(f"{count:,} lines\n")
     assert f"{count - 40:,} more: --all shows them." in said
     assert len(data(run("query", looks, f"{rows} LIMIT 50", "--all").stdout)) == 50
+
+
+@pytest.mark.parametrize(
+    "by", ["leaderboard", "layers", "percentiles", "labels", "styles", "images"]
+)
+def test_tables_of_one_head(looks: Path, by: str) -> None:
+    words = ("--by", by, "--model", "demo/vit", "--method", "cls", "--json")
+    shown = "iou" if by == "labels" else "value"
+    found = [
+        [line[shown] for line in json.loads(run("show", looks, *words, *more).stdout)["lines"]]
+        for more in ((), ("--head", "2"))
+    ]
+    with open_results(looks) as results:
+        calls: dict[str, Callable[..., pd.DataFrame]] = {
+            "leaderboard": results.leaderboard,
+            "layers": results.layer_progression,
+            "percentiles": results.percentile_sweep,
+            "labels": results.feature_breakdown,
+            "styles": results.style_breakdown,
+            "images": results.images,
+        }
+        table = calls[by](model="demo/vit", method="cls", head=2)
+    assert found[1] == pytest.approx(table[shown].to_list())
+    assert found[0] != found[1]
+
+
+def test_all_heads(looks: Path) -> None:
+    board = data(run("show", looks, "--head", "all", "--layer", "5").stdout)
+    assert sorted(line[:4] for line in board) == [
+        [model, "cls", "5", str(head)]
+        for model in ("demo/vit", "demo/vit-dino")
+        for head in range(4)
+    ]
+    said = run("show", looks, "--by", "layers", "--head", "all").stdout
+    for head in range(4):
+        assert re.search(rf"demo/vit cls head {head} +\S{{3}}  best", said)
+
+
+def test_labels_at_another_percentile(looks: Path) -> None:
+    words = ("--by", "labels", "--percentile", "50", "--json")
+    content = json.loads(run("show", looks, *words).stdout)
+    with open_results(looks) as results:
+        expected = results.feature_breakdown(percentile=50)
+    assert [line["iou"] for line in content["lines"]] == pytest.approx(expected["iou"].to_list())
+    assert "at percentile 50: " in content["note"]
+    assert "Means over regions at percentile 50: " in run("show", looks, *words[:-1]).stdout
+
+
+@pytest.mark.parametrize("by", ["styles", "images", "labels"])
+def test_a_selection_that_finds_nothing_is_told_in_words(
+    given: Path, tmp_path: Path, by: str
+) -> None:
+    shutil.copytree(given, tmp_path / "given")
+    with open_results(given) as results:
+        tasks = results.query("SELECT DISTINCT method FROM rows")["method"].to_list()
+    for shard in Store(tmp_path / "given").shards():
+        if pd.read_parquet(shard, columns=["method"])["method"][0] == tasks[0]:
+            shard.unlink()
+    said = error("show", tmp_path / "given", "--by", by, "--method", tasks[0])
+    assert said == f"no scores of any model with method {tasks[0]} are stored"
+
+
+@pytest.mark.parametrize("command", ["show", "export", "diff", "digest", "query"])
+def test_a_damaged_file_is_named(given: Path, tmp_path: Path, command: str) -> None:
+    store = tmp_path / "given"
+    shutil.copytree(given, store)
+    shard = Store(store).shards()[1]
+    shard.write_bytes(shard.read_bytes()[:-100])
+    more: dict[str, tuple[object, ...]] = {
+        "query": ("SELECT sum(value) FROM rows",),
+        "diff": (given,),
+        "export": ("--out", tmp_path / "x.csv"),
+    }
+    said = error(command, store, *more.get(command, ()))
+    assert said == f"{shard} is damaged; run the study again to make it anew"
+    assert not (tmp_path / "x.csv").exists()
 
 
 # --- query ---------------------------------------------------------------------------------------

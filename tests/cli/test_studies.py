@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
+import sys
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -41,7 +43,7 @@ methods: [gradcam, random, mean_map]
 layers: [1, -1]
 targets: [predicted, label]
 selection: [percentile, mass60, mean, matched]
-metrics: [iou, coverage, pointing@tol15, kl]
+metrics: [iou, coverage, pointing, kl]
 percentiles: [90]
 """
 
@@ -353,14 +355,17 @@ def test_a_run_stopped_before_its_first_task(
     assert "nothing is stored yet: 0 of 6 tasks" in error("show", tmp_path / "given")
 
 
-def test_the_first_interrupt_stops_and_the_second_ends(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_interrupt_stops_and_the_second_ends(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "_exit", sys.exit)
     before = signal.getsignal(signal.SIGINT)
     with stopping() as stop:
         assert not stop.is_set()
         signal.raise_signal(signal.SIGINT)
         assert stop.is_set()
         assert "Stopping after the tasks in hand" in capsys.readouterr().err
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(SystemExit, match="130"):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
 

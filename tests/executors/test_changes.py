@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from sightline.executors import Run, run_study
+from sightline.executors import Run, forecast_study, run_study
 from tests.executors.studies import (
     check_whole,
     given_study,
@@ -151,3 +152,23 @@ def test_a_mean_follows_the_images_it_is_made_of(
     alone = run_study(more, tmp_path / "fresh", workers=1)
     assert table_bytes(second.store.path) == table_bytes(alone.store.path)
     assert counts(run_study(fewer, tmp_path, workers=1)) == (4, 0)
+
+
+def test_maps_of_other_images_change_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.run()
+    np.save(tmp_path / "data" / "a" / "elsewhere.npy", np.ones((3, 3)))
+    assert counts(place.run()) == (8, 0)
+
+
+def test_a_forecast_is_of_what_a_run_would_do(tmp_path: Path) -> None:
+    study = given_study(tmp_path / "data", images=6, methods="ab")
+    first = forecast_study(study, tmp_path, workers=4)
+    assert not (tmp_path / study.name).exists()
+    assert [(one.tasks, one.stored) for one in first.expected] == [(3, 0), (3, 0)]
+    assert first.workers == 4
+    run = run_study(study, tmp_path, workers=1)
+    assert sum(one.rows for one in first.expected) == run.rows
+    then = forecast_study(study, tmp_path)
+    assert [(one.tasks, one.stored, one.seconds) for one in then.expected] == [(3, 3, 0.0)] * 2
+    assert then.workers == 1

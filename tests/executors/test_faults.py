@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -416,3 +417,66 @@ def test_a_watch_that_raises_ends_the_run(tmp_path: Path) -> None:
         run_study(study, tmp_path, workers=2, watch=Slips())
     assert worker_processes() == []
     assert run_study(study, tmp_path, workers=1).complete  # and nobody holds the store
+
+
+@pytest.mark.parametrize("folder", ["rows", "curves"])
+def test_a_shard_that_was_cut_is_made_anew(tmp_path: Path, folder: str) -> None:
+    study = given_study(tmp_path / "data", images=6, methods="ab")
+    store = run_study(study, tmp_path, workers=1).store.path
+    calm = table_bytes(store)
+    shard = min((store / folder).iterdir())
+    shard.write_bytes(shard.read_bytes()[:300])
+    again = run_study(study, tmp_path, workers=1)
+    assert (again.stored, again.finished) == (5, 1)
+    assert table_bytes(store) == calm
+
+
+def test_all_bad_maps_of_a_chunk_are_told_at_once(tmp_path: Path) -> None:
+    study = given_study(tmp_path / "data", images=6, methods="a", batch=6)
+    for number in (1, 2, 4):
+        np.save(tmp_path / "data" / "a" / f"{number:03}.npy", np.full((4, 4), np.nan))
+    with pytest.raises(RunError, match="3 images could not be used"):
+        run_study(study, tmp_path, workers=1)
+    seen = []
+
+    class Rounds(Watch):
+        def planned(self, run: Run) -> None:
+            seen.append(run.total)
+
+    run_study(study, tmp_path, workers=1, skip_bad=True, watch=Rounds())
+    assert len(seen) == 2  # with them, and without
+    assert images_of(tmp_path / study.name) == [IMAGES[0], IMAGES[3], IMAGES[5]]
+
+
+def test_an_interrupted_run_writes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the lock is given back, another run may write."""
+    study = given_study(tmp_path / "data", images=6, methods="a")
+    going, free = threading.Event(), threading.Event()
+
+    def slow(*parts: Any) -> Any:
+        going.set()
+        free.wait(60)
+        return score_chunk(*parts)
+
+    def interrupt(driver: Any) -> bool:
+        if going.is_set():
+            raise KeyboardInterrupt
+        return False
+
+    monkeypatch.setattr(work, "score_chunk", slow)
+    monkeypatch.setattr(local, "_TICK", 0.01)
+    monkeypatch.setattr(local._Driver, "_ending", interrupt)
+    before = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, tmp_path, workers=1)
+    free.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+    assert not shard_names(tmp_path / study.name)
+
+
+@pytest.mark.parametrize("workers", [0, -3])
+def test_workers_must_be_some(tmp_path: Path, workers: int) -> None:
+    study = given_study(tmp_path / "data", images=2, methods="a")
+    with pytest.raises(InputError, match=f"workers must be at least 1, got {workers}"):
+        run_study(study, tmp_path, workers=workers)

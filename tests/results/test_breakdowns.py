@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from sightline.records import Taxonomy, UnknownNameError
-from sightline.results import open_results
+from sightline.results import export_results, open_results
 from sightline.store import images_table
 from tests.results.slow import check_figures, halves, means, unit_scores
 from tests.results.stores import KINDS, TAXONOMY, make_store
@@ -66,7 +68,8 @@ def test_features_are_means_over_regions(
                 assert line[column] == pytest.approx(figures[what], rel=2e-6, nan_ok=True)
             if name == "iou@90":
                 check_figures(line[["n", "undefined"]], figures)
-                assert line["images"] == len({image for image, _ in mine})
+                defined = {key for key, unit in mine.items() if not math.isnan(unit[0])}
+                assert line["images"] == len({image for image, _ in defined})
 
 
 def test_features_of_a_line_chosen_by_halves(made: Made, results: Results) -> None:
@@ -123,7 +126,6 @@ def test_the_best_line_that_is_no_baseline_is_taken_and_told(results: Results) -
 
 def test_without_scores_of_regions_the_table_is_empty(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", metrics=("iou",), kinds=KINDS[7:8])
-    import pandas as pd
     import pyarrow as pa
 
     from sightline.records import row_schema
@@ -170,3 +172,66 @@ def test_an_image_counts_once_in_a_label_that_it_bears_twice(tmp_path: Path) -> 
 def test_unknown_names_are_answered_with_known_ones(results: Results) -> None:
     with pytest.raises(UnknownNameError, match=r"did you mean 'cls'.*Stored: cls, gradcam"):
         results.style_breakdown(method="clss")
+
+
+def test_images_without_a_defined_score_are_not_counted(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", metrics=("coverage",), kinds=KINDS[:1])
+    frame = open_results(made.path).feature_breakdown(layer=0).set_index("label")
+    names = names_of(made, ancestors=False)
+    units = unit_scores(
+        made, "coverage", by=("image", "region"), model="demo/vit", method="cls", layer=0
+    )
+    images: dict[str, set[str]] = {label: set() for label in frame.index}
+    for (image, region), (value, *_) in units.items():
+        if not math.isnan(value):
+            images[names[image, region][0]].add(image)
+    assert frame["images"].to_dict() == {label: len(found) for label, found in images.items()}
+    assert frame["undefined"].any()
+
+
+@pytest.mark.parametrize(
+    ("options", "shown", "note"),
+    [
+        ({"percentiles": (95, 90, 50)}, "90", ""),
+        ({"percentiles": (95, 80)}, "95", "percentile 90 was not computed: percentile 95, the"),
+        ({"percentiles": (50, 80)}, "80", "percentile 80, the highest of this study"),
+        ({"percentiles": (50, 80), "metrics": ("recall",)}, "80", "percentile 80, the highest"),
+        ({"selection": "mass60"}, "mass60", "percentile 90 was not computed: threshold mass60"),
+        ({"metrics": ("coverage",)}, "90", ""),
+    ],
+)
+def test_the_percentile_unless_given(
+    tmp_path: Path, options: dict[str, Any], shown: str, note: str
+) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[7:8], **options)
+    with open_results(made.path) as found:
+        frame, same = found.feature_breakdown(), found.feature_breakdown(percentile=shown)
+        pd.testing.assert_frame_equal(frame, same)
+        computed = any(name.startswith("recall") for name in found.metrics)
+        assert frame["recall"].notna().all() == computed
+        text = export_results(found, tmp_path / "x.md", "markdown").read_text("utf-8")
+    assert (
+        f"at {'percentile ' if shown.isdigit() else 'threshold '}{shown}: " in frame.attrs["note"]
+    )
+    assert note in frame.attrs["note"]
+    assert ("was not computed" in frame.attrs["note"]) == bool(note)
+    assert "was not computed" not in same.attrs["note"]
+    assert note in text
+
+
+def test_one_seed_of_a_baseline(made: Made, results: Results) -> None:
+    names = names_of(made, ancestors=False)
+    for seed in (0, 1):
+        frame = results.feature_breakdown(model="demo/vit", method="random", seed=seed)
+        units = unit_scores(
+            made,
+            "iou@90",
+            by=("image", "region"),
+            model="demo/vit",
+            method="random",
+            seed=seed,
+        )
+        for _, line in frame.iterrows():
+            mine = [unit for key, unit in units.items() if line["label"] in names[key]]
+            assert line["iou"] == pytest.approx(means(mine)["value"])
+        assert f"random · seed {seed}" in frame.attrs["note"]

@@ -123,3 +123,39 @@ def test_different_targets_are_not_compared(tmp_path: Path) -> None:
     with open_results(make_store(tmp_path / "s", kinds=kinds).path) as found:
         frame = found.compare("gradcam", "layercam", by="method")
     assert frame["target"].tolist() == ["label", "predicted"]
+
+
+@pytest.mark.parametrize(
+    "words", [{"target": "label"}, {"seed": 1}, {"target": "predicted", "seed": 0}]
+)
+def test_one_target_or_seed(made: Made, results: Results, words: dict[str, Any]) -> None:
+    frame = results.compare("gradcam", "random", "iou@90", by="method", model="demo/vit", **words)
+    seed = {key: value for key, value in words.items() if key == "seed"}
+    targets = [words["target"]] if "target" in words else ["label", "predicted"]
+    assert frame["target"].tolist() == targets
+    for _, line in frame.iterrows():
+        a = unit_scores(
+            made, "iou@90", model="demo/vit", method="gradcam", target=line["target"], layer=3
+        )
+        b = unit_scores(made, "iou@90", model="demo/vit", method="random", **seed)
+        check(line, slow(a, b))
+
+
+def test_one_head(tmp_path: Path) -> None:
+    kinds = tuple(Kind("m", v, "cls", "attention", (0, 1), (None, 0, 1)) for v in ("a", "b"))
+    made = make_store(tmp_path / "s", kinds=kinds)
+    frame = open_results(made.path).compare("m@a", "m@b", "coverage", layer=1, head=1)
+    a, b = (
+        unit_scores(made, "coverage", model=model, method="cls", layer=1, head=1)
+        for model in ("m@a", "m@b")
+    )
+    check(frame.iloc[0], slow(a, b))
+
+
+def test_what_has_no_counterpart_is_named(results: Results) -> None:
+    note = results.compare("demo/vit", "demo/cnn").attrs["note"]
+    left = "stored for one of the two only, and left out: "
+    names = "demo/vit · cls · layer {}, demo/vit · gradcam · label · layer 3, demo/vit · random, "
+    layer = results.leaderboard(model="demo/vit", method="cls")["layer"][0]
+    assert f"{left}{names.format(layer)}demo/cnn · center" in note
+    assert left not in results.compare("demo/vit", "demo/vit@seed2", method="cls").attrs["note"]

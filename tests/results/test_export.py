@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from sightline.records import InputError
 from sightline.results import export_results, open_results
 from sightline.results.export import markdown_table
+from sightline.store import regions_table
 from tests.results.stores import KINDS, Kind, make_store
 
 if TYPE_CHECKING:
@@ -124,3 +126,44 @@ def test_nothing_stored_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing is stored yet"):
         export_results(open_results(made.path), tmp_path / "x.csv", "csv")
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_labels_do_not_break_a_markdown_file(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[7:8])
+    lines: list[Any] = made.regions.to_dict("records")
+    for line in lines:
+        line["label"] = "rose\nwindow\r\n| [x](y) &lt;"
+    pq.write_table(regions_table(lines), made.store.regions_path)
+    path = export_results(open_results(made.path), tmp_path / "x.md", "markdown")
+    (line,) = (line for line in path.read_text("utf-8").splitlines() if "rose" in line)
+    assert line.startswith(r"| rose<br>window<br>\| \[x\](y) \&lt; | 0.")
+    assert line.endswith(" |")
+
+
+def test_markdown_without_scores_of_regions(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[7:8], metrics=("kl",))
+    path = export_results(open_results(made.path), tmp_path / "x.md", "markdown")
+    text = path.read_text("utf-8")
+    assert "| demo/cnn | center |" in text
+    assert "## Feature breakdown\n\nNothing.\n\nno scores of any of the metrics" in text
+
+
+@pytest.mark.parametrize("empty", ["regions", "images", "scores"])
+def test_sqlite_has_all_tables_also_when_they_are_empty(tmp_path: Path, empty: str) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[7:8])
+    files = made.store.shards() if empty == "scores" else [made.path / f"{empty}.parquet"]
+    for file in files:
+        pq.write_table(pq.read_table(file).slice(0, 0), file)
+    with open_results(made.path) as found:
+        path = export_results(found, tmp_path / "x.sqlite", "sqlite")
+        whole = export_results(found, tmp_path / "x.csv", "csv")
+        columns = found.query("DESCRIBE scores")["column_name"].tolist()
+    with closing(sqlite3.connect(path)) as base:
+        counts = {
+            name: len(pd.read_sql(f"SELECT * FROM {name}", base))  # noqa: S608
+            for name in ("scores", "images", "regions", "leaderboard")
+        }
+    assert counts[empty] == 0
+    assert (counts["leaderboard"] == 0) == (empty == "scores")
+    assert sum(count == 0 for count in counts.values()) == (2 if empty == "scores" else 1)
+    assert pd.read_csv(whole).columns.tolist() == columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -121,3 +121,24 @@ def test_an_image_without_scored_regions_is_undefined(results: Results) -> None:
     frame = results.image("image01").query("metric == 'iou' or metric == 'coverage'")
     assert all(math.isnan(value) for value in frame["value"])
     assert frame["chance"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"method": "gradcam", "target": "label", "layer": 3},
+        {"method": "gradcam", "target": "predicted", "layer": 3},
+        {"method": "random", "seed": 0},
+        {"method": "random", "seed": 1},
+        {"method": "random"},
+        {"method": "cls", "head": 1, "layer": 2},
+    ],
+)
+def test_images_of_a_target_head_or_seed(
+    made: Made, results: Results, words: dict[str, Any]
+) -> None:
+    frame = results.images("coverage", model="demo/vit", **words)
+    units = unit_scores(made, "coverage", model="demo/vit", **words)
+    assert len(frame) == len(units) == 8
+    for _, line in frame.iterrows():
+        assert line["value"] == pytest.approx(units[line["image"],][0], nan_ok=True)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from sightline.records import InputError
 from sightline.results import open_results
+from sightline.store import images_table
 from tests.results.slow import check_figures, halves, means, unit_scores
 from tests.results.stores import KINDS, Kind, make_store
 
@@ -374,3 +376,55 @@ def test_no_bit_of_a_table_changes_from_one_call_to_the_next(tmp_path: Path) -> 
                 found.append(getattr(opened, ask)())
         assert found[0].equals(found[1])
         assert found[0].equals(found[2])
+
+
+@pytest.mark.parametrize("without", [0, 1])
+def test_a_half_without_scores_gives_the_other_no_layer(tmp_path: Path, without: int) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[1:2])
+    half = halves(made)
+    for path in made.store.shards():
+        rows = pd.read_parquet(path)
+        rows.loc[[half[image] == without for image in rows["image"]], "value"] = math.nan
+        _rewrite(path, rows)
+    units = {
+        layer: unit_scores(made, "iou@90", model="demo/vit@seed2", method="cls", layer=layer)
+        for layer in range(4)
+    }
+    worth = {
+        layer: means([u for (image,), u in found.items() if half[image] != without])["value"]
+        for layer, found in units.items()
+    }
+    best = max(worth, key=lambda layer: worth[layer])
+    with open_results(made.path) as found:
+        (line,) = found.leaderboard(layer="split").to_dict("records")
+        assert math.isnan(line["value"])
+        assert (line["n"], line["undefined"]) == (0, 8)
+        assert line["layer"] == (f"{best}|-" if without == 0 else f"-|{best}")
+        blind = "second" if without == 0 else "first"
+        said = f"none for the {blind} half: no score of the other half is defined"
+        assert said in line["chosen"]
+        assert "see chosen" in found.leaderboard(layer="split").attrs["note"]
+        images = found.images(layer="split")
+        assert said in images.attrs["note"]
+        assert len(images) == 8
+        assert images[["value", "chance"]].isna().all(axis=None)
+        assert found.feature_breakdown(layer="split")["n"].sum() == 0
+        assert found.percentile_sweep(layer="split")["n"].tolist() == [0, 0, 0]
+        assert found.curves(layer="split")["n"].max() <= 4
+        assert found.leaderboard(layer="best")["n"][0] > 0
+
+
+def test_one_image_has_no_other_half(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[1:2])
+    lines: list[Any] = made.images.to_dict("records")
+    with open_results(made.path) as found:
+        name = found.images(layer=0)["image"][0]
+    for path in made.store.shards():
+        rows = pd.read_parquet(path)
+        _rewrite(path, rows[rows["image"] == name])
+    pq.write_table(
+        images_table([line for line in lines if line["image"] == name]), made.store.images_path
+    )
+    line = open_results(made.path).leaderboard(layer="split").iloc[0]
+    assert (line["n"], line["undefined"]) == (0, 1)
+    assert line["layer"].startswith("-|")

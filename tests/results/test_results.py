@@ -8,12 +8,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
+from sightline.results._catalogue import Where
 from tests.results.stores import KINDS, Kind, make_store
 
 if TYPE_CHECKING:
@@ -172,3 +173,46 @@ def test_threads_may_share_results(results: Results) -> None:
         assert board["model"].tolist() == expected["model"].tolist()
     for image in found[5:]:
         assert image.equals(found[4])
+
+
+def test_a_selection_that_finds_nothing_is_told_in_words(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[:4], skip=(1, 2, 5, 6))
+    words: dict[str, Any] = {"model": "demo/vit@seed2", "method": "cls", "layer": 3}
+    with open_results(made.path) as found:
+        for ask in (found.images, found.feature_breakdown, found.style_breakdown, found.curves):
+            with pytest.raises(UnknownNameError) as caught:
+                ask(**words)
+            said = "no scores of demo/vit@seed2 with method cls at layer 3 are stored"
+            assert str(caught.value) == said
+        board = found.leaderboard(model="demo/vit@seed2", method="cls", layer=3)
+        assert len(board) == 0
+        assert said in board.attrs["note"]
+        progression = found.layer_progression(
+            model="demo/vit", method="gradcam", target="predicted"
+        )
+        assert (
+            "no scores of demo/vit with method gradcam for target predicted are stored"
+            in progression.attrs["note"]
+        )
+        sweep = found.percentile_sweep(model="demo/vit@seed2", method="cls")
+        assert "no scores of demo/vit@seed2 with method cls are stored" in sweep.attrs["note"]
+
+
+def test_maps_without_layers_targets_or_seeds_stand_beside_any(results: Results) -> None:
+    stored: list[dict[str, Any]] = [{"layer": 3}, {"target": "label"}, {"seed": 1}]
+    for words in stored:
+        board = results.leaderboard(method="center", **words)
+        assert board["n"].tolist() == [7]
+    other: list[dict[str, Any]] = [{"layer": 7}, {"target": "cat"}, {"seed": 5}, {"head": 0}]
+    for words in other:
+        with pytest.raises(UnknownNameError):
+            results.leaderboard(method="center", **words)
+
+
+def test_what_is_asked_for_is_told_in_words() -> None:
+    assert Where().told() == "any model"
+    assert Where(("a", "a@b"), ("cls",)).told() == "a and a@b with method cls"
+    assert Where(("a",), None, 2, 1, "label", 4).told() == (
+        "a at layer 2 of head 1 for target label drawn with seed 4"
+    )
+    assert Where(("a",), head="all").told() == "a of single heads"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sightline.records import InputError
-from tests.runner.studies import CLASSES, SHELF, make_folder, plan_of
+from sightline.runner import plan_study
+from tests.runner.studies import CLASSES, SHELF, make_folder, plan_of, study_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +61,7 @@ def test_layers_and_heads(folder: Path) -> None:
     assert cls.maps_per_image == 60
     some, *_ = sources(folder, layers=[-1, 2], heads=[3, 0])
     assert some.layers == (11, 2)
-    assert some.heads == (3, 0)
+    assert some.heads == (None, 3, 0)
 
 
 def test_only_methods_that_draw_have_seeds(folder: Path) -> None:
@@ -228,3 +229,20 @@ def test_layers_of_a_model_that_has_fewer(folder: Path) -> None:
     """One list of layers serves all models, so that each must have them."""
     with pytest.raises(InputError, match="layers: layer must be from 0 to 3 for demo/cnn"):
         plan_of(folder, models=["demo/vit", "demo/cnn"], methods=["gradcam"], layers=[11])
+
+
+def test_labels_are_asked_for_only_where_a_method_explains_one(tmp_path: Path) -> None:
+    path = make_folder(tmp_path / "f", 2) / "annotations.json"
+    path.write_text(path.read_text().replace(CLASSES[0], "mosque"))
+    plan = plan_of(path.parent, methods=["cls"], targets=["label"])
+    assert [source.target for source in plan.sources] == [""]
+    with pytest.raises(InputError, match=r"targets: label: image '000\.png' must have one"):
+        plan_of(path.parent, methods=["gradcam"], targets=["label"])
+
+
+def test_a_batch_that_was_halved_bounds_that_of_the_study(folder: Path) -> None:
+    known = {"demo/vit": 4}
+    for asked, used in ((8, 4), (2, 2), (None, 4)):
+        study = study_of(folder, methods=["cls"], batch=asked)
+        plan = plan_study(study, shelf=SHELF, batches=known)
+        assert {source.batch for source in plan.sources} == {used}

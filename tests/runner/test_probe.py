@@ -45,7 +45,7 @@ def check_counts(found: list[Expected], store: Store) -> None:
 
 CASES: dict[str, dict[str, Any]] = {
     "all": {"heads": "all", "selection": ["percentile", "mass60", "matched"], "fit": "crop"},
-    "union": {"regions": False, "metrics": ["iou", "top_k_any", "kl", "pointing@tol15"]},
+    "union": {"regions": False, "metrics": ["iou", "top_k_any", "kl", "pointing"]},
 }
 
 

@@ -204,15 +204,17 @@ def test_all_heads_come_with_their_mean(tmp_path: Path) -> None:
     assert first["value"].to_numpy()[0] == pytest.approx(weighted, rel=1e-5)
 
 
-def test_some_heads_come_alone(tmp_path: Path) -> None:
+def test_some_heads_come_beside_the_fused_one(tmp_path: Path) -> None:
     plan = facade_plan(models=["demo/vit"], methods=["cls"], layers=[11], heads=[2, 0])
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
     maps, _ = worker.make(plan.tasks[0], worker.read(plan.tasks[0]))
     expected = explain(
-        SHELF.model("demo/vit", "squash"), list(plan.dataset), "cls", layers=[11], heads=[2, 0]
+        SHELF.model("demo/vit", "squash"), list(plan.dataset), "cls", layers=[11], heads="all"
     )
-    assert maps.heads == (2, 0)
-    assert maps.values[1][0].tobytes() == expected.values[1][0].tobytes()
+    assert maps.heads == (None, 2, 0)
+    every = expected.values[1][0]
+    assert maps.values[1][0][1:].tobytes() == every[[2, 0]].tobytes()
+    np.testing.assert_allclose(maps.values[1][0][0], every.mean(0), rtol=1e-6)
 
 
 def test_maps_are_kept_only_where_asked_for(tmp_path: Path) -> None:
@@ -277,15 +279,18 @@ def test_a_bad_given_map_names_its_image(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "f", 3)
     path = add_maps(tmp_path / "m", range(3))
     np.save(path / "001.npy", np.array([[0.5, np.nan]]))
+    np.save(path / "002.npy", np.array([[np.inf, -np.inf], [0.0, np.nan]]))
     plan = plan_of(
         folder, models=[], methods=[{"name": "mine", "params": {"maps": str(path)}}], batch=None
     )
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
     (task,) = plan.tasks
-    maps, samples = worker.make(task, worker.read(task))
-    with pytest.raises(BadImageError, match=r"image '001\.png': its map .*\(mine\)") as caught:
-        worker.score(task, maps, samples)
-    assert list(caught.value.images) == ["001.png"]
+    with pytest.raises(BadImageError) as caught:
+        worker.make(task, worker.read(task))
+    assert caught.value.images == {  # all at once
+        "001.png": "image '001.png': its map of mine holds 1 NaN values",
+        "002.png": "image '002.png': its map of mine holds 1 NaN and 2 infinite values",
+    }
     (path / "002.npy").write_bytes(b"torn")  # after the plan
     with pytest.raises(BadImageError, match=r"002\.npy") as caught:
         worker.make(task, worker.read(task))

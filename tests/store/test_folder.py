@@ -11,7 +11,9 @@ import pytest
 from sightline.records import InputError
 from sightline.store import Store, create_store, open_store, task_name
 
-SOURCES: list[dict[str, Any]] = [{"key": "k1"}, {"key": "k2"}]
+_NAMES = ("model", "variant", "method", "group", "target", "seed", "check", "layers", "heads")
+_SOURCE: dict[str, Any] = dict.fromkeys((*_NAMES, "rules"))
+SOURCES: list[dict[str, Any]] = [{**_SOURCE, "key": "k1"}, {**_SOURCE, "key": "k2"}]
 CHUNKS: list[dict[str, Any]] = [{"images": 2, "digest": "d1"}, {"images": 1, "digest": "d2"}]
 TASKS = [
     task_name("k1", 0, "d1"),
@@ -93,6 +95,9 @@ BAD = {
     '{"format": 2}': "format must be 1, got 2",
     '{"format": "1"}': "format must be 1, got '1'",
     '{"sources": []}': "format must be 1, got None",
+    '{"format": 1, "chunks": []}': "must hold a list of sources",
+    '{"format": 1, "sources": [3], "chunks": []}': "must hold a list of sources",
+    '{"format": 1, "sources": [], "chunks": [{}]}': "chunks must each have digest",
 }
 
 

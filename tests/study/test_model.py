@@ -361,3 +361,9 @@ def test_studies_import_no_heavy_package() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_tolerance_is_in_pixels_of_the_image() -> None:
+    message = refused(metrics=["iou", "pointing@tol15"], resolution="grid")
+    assert "metrics[1]: pointing@tol15 is measured in pixels of the image" in message
+    assert study(metrics=["pointing@tol15"], resolution="pixels").metrics == ("pointing@tol15",)

@@ -69,6 +69,20 @@ def show_store(
             "(for each half of the images, the best on the other half); in a leaderboard also all."
         ),
     ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            help="Attention head by number, or all in a leaderboard and by layer; fused heads "
+            "unless given."
+        ),
+    ] = None,
+    percentile: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --by labels: threshold of IoU and recall, as 95 or mass60; 90 unless given, "
+            "or the highest of the study."
+        ),
+    ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON in place of a table.")
@@ -81,7 +95,14 @@ def show_store(
     from sightline.results import open_results
 
     with open_results(store) as results:
-        given = {"metric": metric, "model": model, "method": method, "layer": _layer(layer)}
+        given = {
+            "metric": metric,
+            "model": model,
+            "method": method,
+            "layer": _number("layer", layer, ("best", "last", "split", "all")),
+            "head": _number("head", head, ("all",)),
+            "percentile": percentile,
+        }
         frame = _table(results, by, {k: v for k, v in given.items() if v is not None})
         name = results.study["name"]
     metric = frame.attrs.get("metric", "")
@@ -100,14 +121,15 @@ def show_store(
         show(*frame_blocks(compact(frame), title, more=_NARROW))
 
 
-def _layer(text: str | None) -> str | int | None:
-    if text is None or text in ("best", "last", "split", "all"):
+def _number(option: str, text: str | None, words: tuple[str, ...]) -> str | int | None:
+    """Return the number of a layer or head, or one of the words that stand for some."""
+    if text is None or text in words:
         return text
     try:
         return int(text)
     except ValueError as error:
-        known = "a number, best, last, split or all"
-        raise InputError(f"--layer must be {known}, got {text!r}") from error
+        known = f"{', '.join(('a number', *words[:-1]))} or {words[-1]}"
+        raise InputError(f"--{option} must be {known}, got {text!r}") from error
 
 
 def _table(results: "Results", by: By, given: dict[str, Any]) -> "pd.DataFrame":
@@ -130,6 +152,8 @@ def _table(results: "Results", by: By, given: dict[str, Any]) -> "pd.DataFrame":
         if name not in taken:
             raise InputError(f"--by {by} takes no --{option}")
     _check_layer(by, given.get("layer"))
+    if by not in ("leaderboard", "layers") and given.get("head") == "all":
+        raise InputError(f"--head all is for the leaderboard and by layer; --by {by} is about one")
     if by == "percentiles" and "metric" in options:
         options["metric"] = options["metric"].partition("@")[0]
     return call(**options)

@@ -294,9 +294,10 @@ def layer_lines(frame: "pd.DataFrame") -> list[str]:
     metric = frame.attrs["metric"]
     lines = [f"{metric} from the first layer to the last (a full block is {top:.3f}):"]
     several = layered["target"].replace("", None).nunique() > 1
+    by = [name for name in ("model", "method", "target", "head") if name in layered]
     groups = {
         _called(*map(str, keys), several=several): one
-        for keys, one in layered.groupby(["model", "method", "target"], sort=False)
+        for keys, one in layered.groupby(by, sort=False)
     }
     width = max(map(len, [*groups, _NOTHING]))
     for name, one in groups.items():
@@ -308,9 +309,10 @@ def layer_lines(frame: "pd.DataFrame") -> list[str]:
     return lines
 
 
-def _called(model: str, method: str, target: str, *, several: bool) -> str:
-    """Return the names of a line, with the target where there are several."""
-    return " ".join(filter(None, (model, method, f"({target})" if several and target else "")))
+def _called(model: str, method: str, target: str, head: str = "", *, several: bool) -> str:
+    """Return the names of a line, with the target where there are several, and the head."""
+    shown = f"({target})" if several and target else ""
+    return " ".join(filter(None, (model, method, shown, f"head {head}" if head else "")))
 
 
 def _chart(values: Sequence[float], top: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from sightline.cli.printing import own_name, progress, show, show_json
+from sightline.cli.printing import own_name, show, show_json
 from sightline.cli.stores import (
     counted,
     demo_lines,
@@ -173,18 +173,23 @@ def demo(
 
 
 def _show_expected(study: "Study", options: RunOptions) -> None:
-    from sightline.cli.running import expected_blocks, plan_lines
-    from sightline.executors.run import cores
-    from sightline.runner import Shelf, plan_study
-    from sightline.runner.probe import expect
-    from sightline.store import Store
+    from sightline.cli.running import Bar, expected_blocks, plan_lines
+    from sightline.executors import forecast_study
 
-    shelf, store = Shelf(options.device), Store(options.out / study.name)
-    with progress("Planning") as move:
-        plan = plan_study(study, shelf=shelf, progress=move)
-        found = expect(plan, store, shelf, move)
-    workers = options.workers or study.engine.workers or cores()
-    show(*plan_lines(plan), *expected_blocks(found, workers), f"Results would go to {store.path}")
+    bar = Bar()
+    try:
+        plan, expected, workers = forecast_study(
+            study,
+            options.out,
+            workers=options.workers,
+            device=options.device,
+            skip_bad=options.skip_bad,
+            watch=bar,
+        )
+    finally:
+        bar.close()
+    show(*plan_lines(plan), *expected_blocks(expected, workers))
+    show(f"Results would go to {options.out / study.name}")
 
 
 def run_and_watch(study: "Study", options: RunOptions, command: Sequence[str]) -> "Run":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zipfile import BadZipFile, is_zipfile
 
@@ -203,7 +204,7 @@ def _read_file(file: Path) -> NDArray[Any]:
     """Read the one map of a file."""
     with _naming(str(file)):
         if file.suffix == ".npy":
-            return _as_map(np.load(file, allow_pickle=False))
+            return _as_map(_numbers(partial(np.load, file, allow_pickle=False)))
         with _archive(file) as entries:
             if len(entries) != 1:
                 raise InputError(
@@ -225,10 +226,22 @@ def _archive(file: Path) -> Iterator[dict[str, _Read]]:
         if not is_zipfile(file):
             raise InputError("is not a .npz archive")
         with np.load(file, allow_pickle=False) as arrays:
-            yield {key: partial(arrays.__getitem__, key) for key in arrays.files}
+            yield {key: partial(_numbers, partial(arrays.__getitem__, key)) for key in arrays.files}
     else:
         with safe_open(file, framework="numpy") as tensors:
             yield {key: partial(tensors.get_tensor, key) for key in tensors.keys()}  # noqa: SIM118
+
+
+def _numbers(read: _Read) -> NDArray[Any]:
+    """Read an array; what is none is not met with NumPy's advice to unpickle it."""
+    error = None
+    try:
+        found = read()
+    except (ValueError, EOFError, UnpicklingError) as caught:
+        found, error = None, caught
+    if not isinstance(found, np.ndarray):  # of an archive, anything comes as bytes
+        raise InputError("is not a .npy array of numbers, or is damaged") from error
+    return found
 
 
 def _said(file: Path) -> tuple[tuple[str, ...], str]:

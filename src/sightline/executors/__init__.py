@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from sightline.executors.run import Run, RunError, Watch, run_study
+from sightline.executors.progress import Run, Watch
+from sightline.executors.run import Forecast, RunError, forecast_study, run_study
 
-__all__ = ["Run", "RunError", "Watch", "run_study"]
+__all__ = ["Forecast", "Run", "RunError", "Watch", "forecast_study", "run_study"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Queue
 from threading import Event, Thread
@@ -11,11 +10,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import SightlineError
-from sightline.runner.threads import THREADS
+from sightline.runner.threads import planned_threads
 from sightline.runner.work import BadImageError, OutOfMemoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from sightline.runner import Done, Task, Worker
 
@@ -89,7 +88,7 @@ class Lane:
         self._inbox: Queue[_Job | None] = Queue()
         self._images: Queue[_Job | None] = Queue(maxsize=1)
         self._maps: Queue[_Job | None] = Queue(maxsize=1)
-        self._stopping = Event()
+        self._stopping, self._abandoned = Event(), Event()
         loops = (self._read_all, self._make_all, self._finish_all)
         self._threads = [Thread(target=loop, daemon=True) for loop in loops]
         for thread in self._threads:
@@ -111,7 +110,8 @@ class Lane:
         self.worker.close()
 
     def kill(self) -> None:
-        """Give back what has not begun, and wait for nothing."""
+        """Give back everything, and wait for nothing; nothing more is written."""
+        self._abandoned.set()
         self.stop()
         self._inbox.put(None)
 
@@ -122,7 +122,7 @@ class Lane:
         self._images.put(None)
 
     def _make_all(self) -> None:
-        with _one_thread(any(source.kind == "model" for source in self.worker.plan.sources)):
+        with planned_threads(self.worker.plan):
             while (job := self._images.get()) is not None:
                 if self._step(job, "make", self._make):
                     self._maps.put(job)
@@ -152,7 +152,7 @@ class Lane:
         self, job: _Job, name: str, step: Callable[[_Job], None], *, late: bool = False
     ) -> bool:
         """Take a step of a task and note its time; say whether it goes on."""
-        if self._stopping.is_set() and not late:
+        if self._abandoned.is_set() or (self._stopping.is_set() and not late):
             self.emit(Left(job.task))
             return False
         begun = perf_counter()
@@ -176,19 +176,3 @@ def _failed(task: Task, error: Exception, step: str) -> Failed:
     if isinstance(error, SightlineError):
         return Failed(task, "input", str(error), {})
     return Failed(task, "bug", "".join(traceback.format_exception(error)), {})
-
-
-@contextmanager
-def _one_thread(runs_models: bool) -> Iterator[None]:
-    """Have torch use the planned number of threads in this thread."""
-    if not runs_models:
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(THREADS)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

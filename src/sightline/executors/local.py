@@ -117,6 +117,7 @@ class _Driver:
         self.held: dict[int, dict[str, Task]] = {}
         self.pending: deque[Task] = deque()
         self.killed: set[str] = set()
+        self.unread: set[int] = set()
 
     def start(self, count: int) -> None:
         """Start the lanes."""
@@ -130,7 +131,8 @@ class _Driver:
         if number == 0:
             self.lanes[0] = Lane(Worker(self.plan, self.store, self.shelf), emit)
         else:
-            self.lanes[number] = ProcessLane(self.plan, self.store, self.shelf.device, emit)
+            slim = self.plan.for_workers()
+            self.lanes[number] = ProcessLane(slim, self.store, self.shelf.device, emit)
         self.held[number] = {}
 
     def run(self, tasks: Iterable[Task]) -> None:
@@ -158,6 +160,8 @@ class _Driver:
             if len(self.held[number]) >= DEPTH:
                 return
             task = self.pending.popleft()
+            if self.plan.sources[task.source].kind == "model" and task.chunk in self.unread:
+                continue  # another source could not read its images either
             self.held[number][task.name] = task
             self.lanes[number].put(task)
 
@@ -177,16 +181,12 @@ class _Driver:
         source = self.plan.sources[failed.task.source]
         if failed.kind == "image":
             self.outcome.bad.update(failed.images)
-            # The other sources cannot read it either.
             if source.kind == "model":
-                self.pending = deque(t for t in self.pending if not self._meets(t, failed.task))
+                self.unread.add(failed.task.chunk)
         elif failed.kind == "memory":
             self.outcome.memory[source.name] = failed.message
         elif self.outcome.error is None:
             self.outcome.error = failed
-
-    def _meets(self, task: Task, failed: Task) -> bool:
-        return task.chunk == failed.chunk and self.plan.sources[task.source].kind == "model"
 
     def _bury(self, number: int, died: Died) -> None:
         """Take back the tasks of a lane whose process died, and start another.

@@ -5,132 +5,33 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.executors.lane import STEPS, Failed, Finished
+from sightline.executors.lane import Failed, Finished
 from sightline.executors.local import Outcome, execute
+from sightline.executors.progress import Run, Watch
 from sightline.records import InputError, SightlineError
 from sightline.runner import Plan, Shelf, plan_study
 from sightline.runner.manifest import manifest_of, package_versions, timestamp
+from sightline.runner.probe import expect
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.shards import write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from sightline.runner import Task
+    from sightline.runner.probe import Expected
     from sightline.study import Study
 
-__all__ = ["Run", "RunError", "Watch", "cores", "run_study"]
+__all__ = ["Forecast", "RunError", "forecast_study", "run_study"]
 
 
 class RunError(SightlineError):
     """A run that ended before its time; what was finished is kept."""
-
-
-@dataclass
-class Run:
-    """How far a run is, and what it has done.
-
-    Attributes
-    ----------
-    store : Store
-        Where the results are.
-    plan : Plan
-        What was to be done.
-    stored : int
-        Tasks that were there before.
-    finished : int
-        Tasks of the plan that this run has done.
-    tasks : int
-        All that it has done, those included that a change of the plan made vain.
-    maps, rows : int
-        How many this run has made and written.
-    seconds : float
-        Since the run began.
-    steps : dict
-        Seconds of each step, over all workers.
-    sources : dict
-        By number of the source: tasks done and their seconds.
-    notes : list of str
-        What the user should know.
-    bad : dict
-        Images that could not be used, with the reason.
-    stopped : bool
-        Whether it was asked to stop.
-    """
-
-    store: Store
-    plan: Plan
-    workers: int = 1
-    stored: int = 0
-    finished: int = 0
-    tasks: int = 0
-    maps: int = 0
-    rows: int = 0
-    seconds: float = 0.0
-    steps: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STEPS, 0.0))
-    sources: dict[int, tuple[int, float]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    bad: dict[str, str] = field(default_factory=dict)
-    stopped: bool = False
-
-    @property
-    def total(self) -> int:
-        """Tasks of the plan."""
-        return len(self.plan.tasks)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every task is done."""
-        return self.stored + self.finished == self.total
-
-    def time_left(self) -> float | None:
-        """Return the seconds that the tasks left will take; None before the first is done.
-
-        By the mean of each source so far, and the mean of all for those not yet begun.
-        """
-        count = sum(done for done, _ in self.sources.values())
-        if not count:
-            return None
-        usual = sum(seconds for _, seconds in self.sources.values()) / count
-        left = 0.0
-        for number in range(len(self.plan.sources)):
-            done, seconds = self.sources.get(number, (0, 0.0))
-            todo = len(self.plan.chunks) - done - self._stored_of.get(number, 0)
-            left += todo * (seconds / done if done else usual)
-        busy = sum(self.steps.values())
-        return left * (self.seconds / busy) if busy else left / self.workers
-
-    _stored_of: dict[int, int] = field(default_factory=dict, repr=False)
-
-    def add(self, event: Finished) -> None:
-        """Count a finished task."""
-        self.finished += 1
-        self.tasks += 1
-        self.maps += event.done.maps
-        self.rows += event.done.rows
-        for name, seconds in event.seconds.items():
-            self.steps[name] += seconds
-        done, spent = self.sources.get(event.task.source, (0, 0.0))
-        self.sources[event.task.source] = done + 1, spent + sum(event.seconds.values())
-
-
-class Watch:
-    """What a run tells while it goes on; methods do nothing unless overridden."""
-
-    def planning(self, done: int, total: int, what: str) -> None:
-        """Say what is read and loaded for the plan."""
-
-    def planned(self, run: Run) -> None:
-        """Say that the plan stands and the first task begins."""
-
-    def moved(self, run: Run) -> None:
-        """Say that a task is finished."""
 
 
 def run_study(
@@ -173,6 +74,8 @@ def run_study(
         If the run had to end before its time: a full disk, no memory, images that cannot be read.
         What was finished is kept, and the same call goes on from there.
     """
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be at least 1, got {workers}")
     watch, stop = watch or Watch(), stop or Event()
     store = create_store(Path(out, study.name))
     with ExitStack() as held:
@@ -183,6 +86,41 @@ def run_study(
             return _Runner(study, store, watch, stop, skip_bad).run(workers, device)
         finally:
             store.discard()  # where the plan failed before anything was stored
+
+
+class Forecast(NamedTuple):
+    """What a study will take.
+
+    Attributes
+    ----------
+    plan : Plan
+    expected : list of Expected
+        For each source of maps.
+    workers : int
+        Processes that would share the work.
+    """
+
+    plan: Plan
+    expected: list[Expected]
+    workers: int
+
+
+def forecast_study(
+    study: Study,
+    out: str | os.PathLike[str] = "runs",
+    *,
+    workers: int | None = None,
+    device: str = "cpu",
+    skip_bad: bool = False,
+    watch: Watch | None = None,
+) -> Forecast:
+    """Return what `run_study` with the same arguments would do; nothing is written."""
+    store, shelf, watch = Store(Path(out, study.name)), Shelf(device), watch or Watch()
+    runner = _Runner(study, store, watch, Event(), skip_bad)
+    plan = runner.plan(shelf)
+    expected = expect(plan, store, shelf, watch.planning)
+    left = sum(one.tasks - one.stored for one in expected)
+    return Forecast(plan, expected, runner.workers(plan, left, workers))
 
 
 class _Runner:
@@ -197,16 +135,7 @@ class _Runner:
 
     def run(self, workers: int | None, device: str) -> Run:
         begun, shelf = perf_counter(), Shelf(device)
-        batches: Mapping[str, int] = self.old.get("batches", {})
-        plan = plan_study(
-            self.study,
-            shelf=shelf,
-            batches=batches,
-            skip_bad=self.skip_bad,
-            progress=self.watch.planning,
-        )
-        plan = self._as_before(plan)
-        run = Run(self.store, plan)
+        run = Run(self.store, self.plan(shelf))
         self._compare_versions(run)
         while True:
             todo = self._begin(run, workers)
@@ -234,6 +163,22 @@ class _Runner:
         run.seconds = perf_counter() - begun
         self._end(run, outcome)
         return run
+
+    def plan(self, shelf: Shelf) -> Plan:
+        """Return the plan, with what earlier runs have learnt."""
+        plan = plan_study(
+            self.study,
+            shelf=shelf,
+            batches=self.old.get("batches", {}),
+            skip_bad=self.skip_bad,
+            progress=self.watch.planning,
+        )
+        return self._as_before(plan)
+
+    def workers(self, plan: Plan, tasks: int, asked: int | None) -> int:
+        """Return how many processes share some tasks: as asked, as the study says, or as usual."""
+        wanted = asked or self.study.engine.workers or _usual_workers(plan, tasks)
+        return max(1, min(wanted, tasks))
 
     def _as_before(self, plan: Plan) -> Plan:
         """Leave out the images that an earlier run left out, unless their files have changed."""
@@ -273,14 +218,13 @@ class _Runner:
         for task in plan.tasks:
             if task.name not in missing:
                 run._stored_of[task.source] = run._stored_of.get(task.source, 0) + 1
-        asked = workers or self.study.engine.workers or _usual_workers(plan, len(todo))
-        run.workers = max(1, min(asked, len(todo)))
+        run.workers = self.workers(plan, len(todo), workers)
         self.watch.planned(run)
         return todo
 
     def _has(self, plan: Plan, task: Task) -> bool:
-        """Say whether a task is done: its rows are there, and its maps where they are kept."""
-        if task.name not in self._done:
+        """Say whether a task is done: its files are there, with its maps where they are kept."""
+        if task.name not in self._done or not self.store.is_whole(task.name):
             return False
         source = plan.sources[task.source]
         kept = plan.keep_maps and source.kind == "model" and plan.chunks[task.chunk].images
@@ -297,8 +241,9 @@ class _Runner:
         regions = regions_table(line for card in used for line in card.regions)
         self.old = manifest_of(self.study, plan, self.old)
         with _writing(self.store):
-            write_rows(self.store.images_path, images)
-            write_rows(self.store.regions_path, regions)
+            mark = {"sightline-plan": plan.digest}  # readers see whether they belong together
+            write_rows(self.store.images_path, images.replace_schema_metadata(mark))
+            write_rows(self.store.regions_path, regions.replace_schema_metadata(mark))
             self.store.save_text("study.yml", to_yaml(self.study))
             self.store.save_manifest(self.old)
 
@@ -385,10 +330,10 @@ def _usual_workers(plan: Plan, tasks: int) -> int:
     if any(source.device != "cpu" for source in plan.sources):
         return 1
     # A process takes some seconds to start: about as long as a dozen tasks.
-    return min(cores(), 1 + tasks // 12)
+    return min(_cores(), 1 + tasks // 12)
 
 
-def cores() -> int:
+def _cores() -> int:
     """Return how many cores this process may use."""
     usable = getattr(os, "sched_getaffinity", None)  # not on every system
     return len(usable(0)) if usable else os.cpu_count() or 1

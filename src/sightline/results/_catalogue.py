@@ -123,6 +123,25 @@ class Where:
             parts.append(f"(seed = {int(self.seed)} OR seed IS NULL)")
         return " AND ".join(parts)
 
+    def told(self) -> str:
+        """Say in words which maps are meant.
+
+        >>> Where(("demo/vit",), ("cls",), 3).told()
+        'demo/vit with method cls at layer 3'
+        """
+        parts = [" and ".join(self.models or ("any model",))]
+        if self.methods is not None:
+            parts.append(f"with method {' and '.join(self.methods)}")
+        if self.layer is not None:
+            parts.append(f"at layer {self.layer}")
+        if self.head is not None:
+            parts.append("of single heads" if self.head == "all" else f"of head {self.head}")
+        if self.target is not None:
+            parts.append(f"for target {self.target}")
+        if self.seed is not None:
+            parts.append(f"drawn with seed {self.seed}")
+        return " ".join(parts)
+
 
 class Catalogue:
     """The maps that a manifest tells of, sanity checks left aside."""
@@ -196,11 +215,11 @@ class Catalogue:
             known = dict.fromkeys(s.method for s in self._sources if s.model in (models or ()))
             refuse(f"{model} with method", method, known)
         number = layer if isinstance(layer, int) else None
-        _check("layer", number, (n for source in sources for n in source.layers))
-        _check("target", target, (source.target for source in sources))
-        _check("seed", seed, (source.seed for source in sources))
+        # Maps without layers, targets or seeds stand beside those of any that is stored.
+        for what, value in (("layer", number), ("target", target), ("seed", seed)):
+            _check(what, value, _known(what, sources) or _known(what, self._sources))
         if head != "all":
-            _check("head", head, (n for source in sources for n in source.heads))
+            _check("head", head, _known("head", sources))
         self._check_rules(sources)
         return Where(models, methods, number, head, target, seed)
 
@@ -216,9 +235,19 @@ class Catalogue:
                 )
 
 
-def _check(what: str, value: int | str | None, stored: Iterable[int | str | None]) -> None:
+def _known(what: str, sources: Iterable[_Source]) -> set[int | str]:
+    """Return the layers, heads, targets or seeds of some maps."""
+    found: set[int | str | None] = set()
+    for source in sources:
+        if what in ("layer", "head"):
+            found.update(source.layers if what == "layer" else source.heads)
+        else:
+            found.add(source.target if what == "target" else source.seed)
+    return {one for one in found if one is not None and one != ""}
+
+
+def _check(what: str, value: int | str | None, known: Iterable[int | str]) -> None:
     """Check a number or text, where one is given."""
-    known = {one for one in stored if one is not None and one != ""}
     if value is not None and value not in known:
         refuse(what, value, sorted(known, key=lambda one: (isinstance(one, str), one)))
 

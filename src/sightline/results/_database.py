@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sightline.records import InputError
+from sightline.results._damage import naming_damage
 from sightline.results._views import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     import duckdb
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["batches", "connect", "define", "fetch_frame", "run_select", "to_frame"]
+__all__ = ["add_table", "batches", "connect", "define", "fetch_frame", "run_select", "to_frame"]
 
 _READ_ONLY = "a query reads only: one SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement"
 _BATCH = 100_000
@@ -50,8 +51,22 @@ def connect(files: Iterable[Path]) -> duckdb.DuckDBPyConnection:
 
 
 def batches(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.RecordBatch]:
-    """Yield what a query finds, part by part."""
-    yield from connection.sql(sql).to_arrow_reader(_BATCH)
+    """Yield what a query finds, part by part; one empty part if that is nothing."""
+    import pyarrow as pa
+
+    reader = connection.sql(sql).to_arrow_reader(_BATCH)
+    batch = None
+    for batch in reader:
+        yield batch
+    if batch is None:
+        yield pa.RecordBatch.from_pylist([], schema=reader.schema)
+
+
+def add_table(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    """Copy a table into the data base."""
+    connection.register("given", table)
+    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')  # noqa: S608
+    connection.unregister("given")
 
 
 def define(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> None:
@@ -89,20 +104,30 @@ def _plain(table: pa.Table) -> pa.Table:
     return table
 
 
-def run_select(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
+def run_select(
+    connection: duckdb.DuckDBPyConnection, sql: str, files: Collection[Path]
+) -> pd.DataFrame:
     """Return what a query finds; one that could change anything is refused.
+
+    Parameters
+    ----------
+    connection, sql
+        What to ask whom.
+    files
+        Which the views read.
 
     Raises
     ------
     InputError
         If it is more than one query, would write, reads something other than the views, or if
-        DuckDB does not understand it.
+        DuckDB does not understand it; if a file is damaged.
     """
     import duckdb
 
     try:
         _check(connection, sql)
-        return fetch_frame(connection, sql)
+        with naming_damage(files):
+            return fetch_frame(connection, sql)
     except duckdb.PermissionException as error:
         raise InputError(f"{_READ_ONLY}, and no other files: {error}") from error
     except (duckdb.CatalogException, duckdb.BinderException) as error:

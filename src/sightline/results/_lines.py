@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.metrics import METRICS
-from sightline.records import InputError
-from sightline.results._catalogue import BASELINE, refuse
+from sightline.records import InputError, UnknownNameError
+from sightline.results._catalogue import BASELINE
 from sightline.results._views import Name, full_model
 
 if TYPE_CHECKING:
@@ -93,6 +93,11 @@ class Line:
         How, in words; empty where there was nothing to choose.
     sums
         Of the scores.
+    seed
+        That of the maps, where one was asked for.
+    blind
+        The halves of the images for which nothing could be chosen, as no score of the other half
+        is defined; their scores count as undefined.
     """
 
     model: str
@@ -101,6 +106,8 @@ class Line:
     picks: tuple[Candidate, Candidate]
     chosen: str
     sums: Sums
+    seed: int | None = None
+    blind: tuple[int, ...] = ()
 
     @property
     def method(self) -> str:
@@ -115,8 +122,15 @@ class Line:
     @property
     def layer(self) -> int | str | None:
         """The layer, or those of both halves."""
-        first, second = self.picks[0].layer, self.picks[1].layer
-        return first if first == second else f"{_dash(first)}|{_dash(second)}"
+        first, second = (pick.layer for pick in self.picks)
+        if not self.blind and first == second:
+            return first
+        return _both(
+            *(
+                "-" if half in self.blind else _dash(layer)
+                for half, layer in enumerate((first, second))
+            )
+        )
 
     @property
     def split(self) -> bool:
@@ -130,23 +144,29 @@ class Line:
             parts.append(f"layer {self.layer}")
         if self.head is not None:
             parts.append(f"head {self.head}")
+        if self.seed is not None:
+            parts.append(f"seed {self.seed}")
         chosen = f" ({self.chosen})" if self.chosen else ""
         return " · ".join(part for part in parts if part) + chosen
 
     def at(self, found: Found) -> Sums:
         """Return the line's sums out of those of another metric."""
-        candidates = found.get((self.model, self.head), {})
-        first, second = (candidates.get(pick, (_NOTHING, _NOTHING)) for pick in self.picks)
-        return first[0] + second[1]
+        return _put_together(found.get((self.model, self.head), {}), self.picks, self.blind)
 
     def sql(self) -> str:
         """Return the condition on rows of scores, where `half` says which half an image is in."""
         first, second = self.picks
         head = "head IS NULL" if self.head is None else f"head = {self.head}"
-        common = f"\"check\" = '' AND {head} AND {full_model()} = $model"
+        seed = "" if self.seed is None else f" AND (seed = {self.seed} OR seed IS NULL)"
+        common = f"\"check\" = '' AND {head} AND {full_model()} = $model{seed}"
         if first == second:
             return f"{common} AND {_is(first, 0)}"
         return f"{common} AND ((half = 0 AND {_is(first, 0)}) OR (half = 1 AND {_is(second, 1)}))"
+
+    def value_sql(self) -> str:
+        """Return the SQL of a score, null on a half of the images for which nothing was chosen."""
+        halves = ", ".join(map(str, self.blind))
+        return f"CASE WHEN half IN ({halves}) THEN NULL ELSE value END" if halves else "value"
 
     def values(self) -> dict[str, str]:
         """Return the values that the condition names."""
@@ -189,7 +209,8 @@ def units_of(tables: Tables, name: Name, line: Line, by: str = "image") -> str:
     methods = [pick.method for pick in line.picks]
     scores = tables.scores([name], [line.model], methods)
     if line.split:
-        scores = f"SELECT * FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)"
+        value = f"{line.value_sql()} AS value"
+        scores = f"SELECT * REPLACE ({value}) FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)"
     level = "region IS NOT NULL" if "region" in by else "region IS NULL"
     return units_sql(tables, scores, f"{level} AND {line.sql()}", by)
 
@@ -226,9 +247,9 @@ def make_lines(
         groups = {pick: tables.catalogue.group(model, pick.method) for pick in candidates}
         for same in _same_line(candidates, groups, method):
             chosen = _chosen(same, method or layer, layer, sign)
-            for picks, how, sums in chosen:
+            for picks, how, sums, blind in chosen:
                 group = _both(groups[picks[0]], groups[picks[1]])
-                found.append(Line(model, head, group, picks, how, sums))
+                found.append(Line(model, head, group, picks, how, sums, where.seed, blind))
     return found
 
 
@@ -280,32 +301,58 @@ def _same_line(
 
 def _chosen(
     candidates: Candidates, how: int | str, layer: int | str, sign: int
-) -> Iterator[tuple[tuple[Candidate, Candidate], str, Sums]]:
-    """Yield what a line is made of: the maps for each half, how they were chosen, their sums."""
+) -> Iterator[tuple[tuple[Candidate, Candidate], str, Sums, tuple[int, ...]]]:
+    """Yield what lines are made of: maps for each half, how chosen, sums, halves without maps."""
     if layer == "last":
         last: dict[tuple[str, str], Candidate] = {pick[:2]: pick for pick in candidates}
         number = len(candidates)
         candidates = {pick: candidates[pick] for pick in last.values()}
         if how == "last":
             ((pick, halves),) = candidates.items()
-            yield (pick, pick), f"last of {number} layers" if number > 1 else "", _total(halves)
+            yield (pick, pick), f"last of {number} layers" if number > 1 else "", _total(halves), ()
             return
     if how not in ("best", "split") or len(candidates) == 1:
         for pick, halves in candidates.items():
-            yield (pick, pick), "", _total(halves)
+            yield (pick, pick), "", _total(halves), ()
         return
     among = _among(candidates)
     if how == "best":
         best = _best({pick: _total(halves) for pick, halves in candidates.items()}, sign)
-        yield (best, best), f"best of {among} on the same images", _total(candidates[best])
+        yield (best, best), f"best of {among} on the same images", _total(candidates[best]), ()
         return
     # The maps for a half are those that did best on the other half.
     first, second = (
         _best({pick: halves[other] for pick, halves in candidates.items()}, sign)
         for other in (1, 0)
     )
-    sums = candidates[first][0] + candidates[second][1]
-    yield (first, second), f"split-half of {among}", sums
+    blind = tuple(
+        half for half in (0, 1) if not any(two[1 - half].n for two in candidates.values())
+    )
+    sums = _put_together(candidates, (first, second), blind)
+    yield (first, second), f"split-half of {among}{_BLIND[blind]}", sums, blind
+
+
+_WITHOUT = "no score of the other half is defined"
+_BLIND = {
+    (): "",
+    (0,): f", none for the first half: {_WITHOUT}",
+    (1,): f", none for the second half: {_WITHOUT}",
+    (0, 1): ", none for either half: no score is defined",
+}
+
+
+def _put_together(
+    candidates: Candidates, picks: tuple[Candidate, Candidate], blind: tuple[int, ...]
+) -> Sums:
+    """Return the sums of what was picked for each half; all is undefined where nothing was."""
+    first, second = (
+        candidates.get(pick, (_NOTHING, _NOTHING))[half] for half, pick in enumerate(picks)
+    )
+    halves = [
+        Sums(0, sums.n + sums.undefined, *[math.nan] * 5) if half in blind else sums
+        for half, sums in enumerate((first, second))
+    ]
+    return halves[0] + halves[1]
 
 
 def _among(candidates: Candidates) -> str:
@@ -330,7 +377,7 @@ def find_line(tables: Tables, name: Name, where: Where, layer: int | str | None 
     """Return the one line that a table is about: the best that is not a baseline, if there is."""
     lines = make_lines(tables, name, where, "best" if layer is None else layer)
     if not lines:
-        refuse("such a selection", where, tables.catalogue.models)
+        raise UnknownNameError(f"no scores of {where.told()} are stored")
     sign = -1 if METRICS[name.metric].direction == "lower" else 1
     return max(lines, key=lambda line: (line.group != BASELINE, _worth(line.sums, sign)))
 

@@ -1,4 +1,4 @@
-"""One state of a store: its manifest, the shards that are there, and views over them."""
+"""What one state of a store can be asked: views over its tables and shards."""
 
 from __future__ import annotations
 
@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.results._catalogue import Catalogue, find_name
-from sightline.results._database import batches, connect, define, fetch_frame, run_select
+from sightline.results._damage import naming_damage
+from sightline.results._database import (
+    add_table,
+    batches,
+    connect,
+    define,
+    fetch_frame,
+    run_select,
+)
+from sightline.results._state import read_state
 from sightline.results._views import Name, keys, read_files, scores_sql
 from sightline.store import task_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import duckdb
@@ -54,35 +64,43 @@ class Tables:
     """
 
     def __init__(self, store: Store) -> None:
-        self.manifest: dict[str, Any] = store.manifest()
+        self._state = read_state(store)
+        self.manifest = self._state.manifest
         self.catalogue = Catalogue(self.manifest)
-        self.shards = store.shards()
-        self._beside = {"images": store.images_path, "regions": store.regions_path}
-        self._curves = store.curve_files()
+        self.shards = list(self._state.shards.values())
         count = len(self.manifest["sources"]) * len(self.manifest["chunks"])
         self.progress = Progress(len(self.shards), count)
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The data base with views of all but the scores."""
+        """The data base with all but the scores; images and regions are copies in memory."""
         if not self.shards:
             raise InputError(f"nothing is stored yet: {self.progress}")
-        missing = [str(path) for path in self._beside.values() if not path.is_file()]
-        if missing:
-            raise InputError(f"the store lacks {' and '.join(missing)}")
-        found = connect([*self.shards, *self._curves, *self._beside.values()])
-        views = {name: f"SELECT * FROM {read_files([path])}" for name, path in self._beside.items()}
-        views["rows"] = f"SELECT * FROM {read_files(self.shards)}"
-        views["curves"] = (
-            f"SELECT * FROM {read_files(self._curves)}" if self._curves else _NO_CURVES
-        )
-        define(found, views)
+        curves = self._state.curves
+        views = {
+            "rows": f"SELECT * FROM {read_files(self.shards)}",
+            "curves": f"SELECT * FROM {read_files(curves)}" if curves else _NO_CURVES,
+        }
+        found = connect(self._files)
+        try:
+            for name, table in self._state.tables.items():
+                add_table(found, name, table)
+            with naming_damage(self._files):
+                define(found, views)
+        except BaseException:
+            found.close()
+            raise
         return found
+
+    @property
+    def _files(self) -> list[Path]:
+        """What the views read."""
+        return [*self.shards, *self._state.curves]
 
     @cached_property
     def names(self) -> list[Name]:
         """Every metric and threshold of the rows, in the order of the table of metrics."""
-        found = self.connection.execute("SELECT DISTINCT metric, threshold FROM rows").fetchall()
+        found = self.fetch("SELECT DISTINCT metric, threshold FROM rows")
         order = {metric: place for place, metric in enumerate(METRICS)}
         return sorted(
             (Name(*pair) for pair in found),
@@ -91,7 +109,9 @@ class Tables:
 
     @cached_property
     def _with_scores(self) -> duckdb.DuckDBPyConnection:
-        define(self.connection, {"scores": scores_sql("rows", self.names)})
+        views = {"scores": scores_sql("rows", self.names)}
+        with self.naming_damage():
+            define(self.connection, views)
         return self.connection
 
     def name(self, text: str | None, *, regions: bool = False) -> Name:
@@ -113,7 +133,7 @@ class Tables:
     @cached_property
     def _shards_of_keys(self) -> list[tuple[str, Path]]:
         """The shards that are there, each with the key of the source of its maps."""
-        there = {path.stem: path for path in self.shards}
+        there = self._state.shards
         names = (
             (source["key"], task_name(source["key"], number, chunk["digest"]))
             for number, chunk in enumerate(self.manifest["chunks"])
@@ -123,30 +143,44 @@ class Tables:
 
     def frame(self, sql: str, values: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return what a query of ours finds."""
-        return fetch_frame(self.connection.cursor(), sql, values)
+        connection = self.connection
+        with self.naming_damage():
+            return fetch_frame(connection.cursor(), sql, values)
 
     def fetch(self, sql: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Return the lines that a query of ours finds."""
-        return self.connection.cursor().execute(sql, dict(values or {})).fetchall()
+        connection = self.connection
+        with self.naming_damage():
+            return connection.cursor().execute(sql, dict(values or {})).fetchall()
 
     def query(self, sql: str) -> pd.DataFrame:
         """Return what a query of somebody else's finds, if it only reads."""
-        return run_select(self._with_scores.cursor(), sql)
+        return run_select(self._with_scores.cursor(), sql, self._files)
 
     def batches(self, view: str) -> Iterator[pa.RecordBatch]:
         """Yield a whole view, part by part; scores in the order of chunks of images, then keys."""
         connection = self.connection
+        for sql in self._parts(view):
+            with self.naming_damage():
+                yield from batches(connection.cursor(), sql)
+
+    def _parts(self, view: str) -> Iterator[str]:
+        """Yield the queries that find a whole view, one after the other."""
         if view != "scores":
-            yield from batches(connection.cursor(), f"SELECT * FROM {view}")
+            yield f"SELECT * FROM {view}"
             return
         order = ", ".join(f'"{key}" NULLS FIRST' for key in keys())
         for _, shards in groupby(self.shards, key=lambda path: path.name.partition("-")[0]):
             # What belongs together is in one shard: there is no need to join all of them.
             sql = scores_sql(read_files(shards), self.names)
-            yield from batches(connection.cursor(), f"SELECT * FROM ({sql}) ORDER BY {order}")
+            yield f"SELECT * FROM ({sql}) ORDER BY {order}"
+
+    def naming_damage(self) -> AbstractContextManager[None]:
+        """Name the file that is to blame for an error while the views are read."""
+        return naming_damage(self._files)
 
     def close(self) -> None:
-        """Let go of files and memory; what is asked next opens them again."""
+        """Let go of the data base and the files; what is asked next opens them again."""
         self.__dict__.pop("_with_scores", None)
         connection = self.__dict__.pop("connection", None)
         if connection is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["Name", "full_model", "keys", "quote", "read_files", "scores_sql"]
+__all__ = ["Name", "full_model", "keys", "quote", "read_files", "same_keys", "scores_sql"]
 
 AREA = "attention_area"
 # What rows beside those of metrics hold: the selected share, chance, and what a uniform map gets.
@@ -50,6 +50,18 @@ def keys() -> tuple[str, ...]:
     """Return the key columns of the long table."""
     names = row_schema().names
     return tuple(names[: names.index("value")])
+
+
+def same_keys(one: str, other: str, names: Iterable[str]) -> str:
+    """Return the condition that rows of two tables have the same keys.
+
+    >>> same_keys("a", "b", ["image", "layer"])
+    'a."image" = b."image" AND a."layer" IS NOT DISTINCT FROM b."layer"'
+    """
+    return " AND ".join(
+        f'{one}."{name}" {"IS NOT DISTINCT FROM" if name in _NULLABLE else "="} {other}."{name}"'
+        for name in names
+    )
 
 
 def full_model(table: str = "") -> str:
@@ -164,14 +176,10 @@ def _join(rows: str, kind: str) -> str:
     """Return the join that puts companions beside the rows of their metric."""
     metric = f"'{AREA}'" if kind == AREA else f"r.metric || '_{kind}'"
     wanted = f"metric = '{AREA}'" if kind == AREA else f"metric LIKE '%\\_{kind}' ESCAPE '\\'"
-    same = [
-        f'{kind}."{key}" {"IS NOT DISTINCT FROM" if key in _NULLABLE else "="} r."{key}"'
-        for key in keys()
-        if key != "metric"
-    ]
+    same = same_keys(kind, "r", [key for key in keys() if key != "metric"])
     return (
         f"LEFT JOIN (SELECT * FROM {rows} WHERE {wanted}) AS {kind} "
-        f"ON {kind}.metric = {metric} AND {' AND '.join(same)}"
+        f"ON {kind}.metric = {metric} AND {same}"
     )
 
 

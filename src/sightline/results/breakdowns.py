@@ -31,21 +31,22 @@ def _means_sql(order: str) -> str:
         for name in ("chance", "ceiling")
     )
     return f"""avg(value ORDER BY {order}) AS value, {chance}, {ceiling},
-  count(value) AS n, count(DISTINCT image) AS images, count(*) - count(value) AS undefined"""
+  count(value) AS n, count(DISTINCT image) FILTER (value IS NOT NULL) AS images,
+  count(*) - count(value) AS undefined"""
 
 
 def feature_breakdown(
     tables: Tables,
     where: Where,
     layer: int | str | None,
-    percentile: float | str,
+    percentile: float | str | None,
     *,
     ancestors: bool,
 ) -> pd.DataFrame:
     """Return a line for each label of regions; see `Results.feature_breakdown`."""
     import pandas as pd
 
-    token = str(Threshold.parse(str(percentile)))
+    token = str(Threshold.parse(str(_usual(tables) if percentile is None else percentile)))
     names = [Name("iou", token), Name("recall", token), Name("pointing", ""), Name("coverage", "")]
     stored = [name for name in names if name in tables.names]
     if not stored:
@@ -64,7 +65,8 @@ def feature_breakdown(
     lacking = ", ".join(str(name) for name in names if name not in stored)
     return with_note(
         frame,
-        f"means over regions at percentile {token}: {line.told()}",
+        f"means over regions at {_called(token)}: {line.told()}",
+        _instead(token) if percentile is None else "",
         f"not computed by this study: {lacking}" if lacking else "",
         "" if len(frame) else "the study scored no single regions",
         so_far(tables),
@@ -72,6 +74,27 @@ def feature_breakdown(
 
 
 _FIGURES = ("value", "chance", "ceiling")
+_USUAL = "90"
+
+
+def _usual(tables: Tables) -> str:
+    """Return the threshold to show unless one is named: 90, or the first that is stored."""
+    stored = {name.metric for name in tables.names}
+    lead = "iou" if "iou" in stored else "recall"
+    found = [name.threshold for name in tables.names if name.metric == lead]
+    return _USUAL if _USUAL in found or not found else found[0]
+
+
+def _called(token: str) -> str:
+    return f"percentile {token}" if token[:1].isdigit() else f"threshold {token}"
+
+
+def _instead(token: str) -> str:
+    """Say which threshold takes the place of the usual one."""
+    if token == _USUAL:
+        return ""
+    highest = ", the highest of this study" if token[:1].isdigit() else ""
+    return f"percentile {_USUAL} was not computed: {_called(token)}{highest}"
 
 
 def _by_label(tables: Tables, name: Name, line: Line, *, ancestors: bool) -> pd.DataFrame:
@@ -108,7 +131,7 @@ def style_breakdown(
   FROM units JOIN images USING (image))
 SELECT label, {_means_sql("image")} FROM labelled GROUP BY label ORDER BY label"""
     frame = tables.frame(sql, line.values())
-    without = int(frame.loc[frame["label"].isna(), "images"].sum())
+    without = int(frame.loc[frame["label"].isna(), ["n", "undefined"]].to_numpy().sum())
     frame = frame[frame["label"].notna()].drop(columns="images").reset_index(drop=True)
     frame.attrs["metric"] = str(name)
     return with_note(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,6 +13,8 @@ from sightline.results._lines import make_lines, units_of
 from sightline.results.leaderboard import layer_column, so_far, with_note
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from sightline.results._catalogue import Where
@@ -44,7 +47,15 @@ def compare(
     frame.attrs["metric"] = str(name)
     chosen = {line.chosen for pair in pairs for line in pair if line.chosen}
     note = f"{name}, paired by image; differences are a − b"
-    return with_note(frame, note, " and ".join(sorted(chosen)), so_far(tables))
+    alone = _alone([*first, *second], pairs)
+    return with_note(frame, note, " and ".join(sorted(chosen)), alone, so_far(tables))
+
+
+def _alone(lines: Sequence[Line], pairs: Sequence[tuple[Line, Line]]) -> str:
+    """Name the lines that have no counterpart."""
+    paired = {id(line) for pair in pairs for line in pair}
+    names = [replace(line, chosen="").told() for line in lines if id(line) not in paired]
+    return f"stored for one of the two only, and left out: {', '.join(names)}" if names else ""
 
 
 def _other(by: By) -> str:

@@ -29,7 +29,8 @@ def mean_curve(tables: Tables, kind: str, where: Where, layer: int | str | None)
     line = find_line(tables, name, where, layer)
     sql = f"""WITH units AS (
   SELECT image, point, avg(value ORDER BY seed) FILTER (NOT isnan(value)) AS value
-  FROM curves LEFT JOIN ({HALVES}) USING (image)
+  FROM (SELECT * REPLACE ({line.value_sql()} AS value)
+    FROM curves LEFT JOIN ({HALVES}) USING (image))
   WHERE curve = $curve AND {line.sql()} GROUP BY ALL)
 SELECT point, point / 100 AS x, avg(value ORDER BY image) AS value, count(value) AS n,
   count(*) - count(value) AS undefined

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
+from sightline.results._damage import naming_damage
 from sightline.results._database import connect, fetch_frame
-from sightline.results._views import full_model, keys, read_files
+from sightline.results._state import row_shards
+from sightline.results._views import full_model, keys, read_files, same_keys
 from sightline.store import open_store
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "diff_results"]
 
-_NULLABLE = ("region", "layer", "head", "seed")
 _FREE = ("study", "rules")
 
 
@@ -64,10 +65,20 @@ def diff_results(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Differ
     Raises
     ------
     InputError
-        If one of them holds no study, or no scores yet.
+        If one of them holds no study, or no scores yet, or is damaged.
     """
-    first, second = (open_store(Path(path).resolve()) for path in (a, b))
-    return Difference(_settings(first.manifest(), second.manifest()), _scores(first, second))
+    stores = [open_store(Path(path).resolve()) for path in (a, b)]
+    first, second = (store.manifest() for store in stores)
+    shards = [_shards(*pair) for pair in zip(stores, (first, second), strict=True)]
+    return Difference(_settings(first, second), _scores(shards[0], shards[1]))
+
+
+def _shards(store: Store, manifest: Mapping[str, Any]) -> list[Path]:
+    """Return the row files of a manifest."""
+    files = list(row_shards(store, manifest).values())
+    if not files:
+        raise InputError(f"{store.path}: nothing is stored yet")
+    return files
 
 
 def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> pd.DataFrame:
@@ -106,30 +117,23 @@ def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
-def _scores(a: Store, b: Store) -> pd.DataFrame:
+def _scores(a: list[Path], b: list[Path]) -> pd.DataFrame:
     """Return how the rows of two stores differ, by model, method and metric."""
-    shards = [store.shards() for store in (a, b)]
-    for store, files in zip((a, b), shards, strict=True):
-        if not files:
-            raise InputError(f"{store.path}: nothing is stored yet")
-    connection = connect([*shards[0], *shards[1]])
+    connection = connect([*a, *b])
     try:
-        return fetch_frame(connection, _scores_sql(*map(read_files, shards)))
+        with naming_damage([*a, *b]):
+            return fetch_frame(connection, _scores_sql(read_files(a), read_files(b)))
     finally:
         connection.close()
 
 
 def _scores_sql(a: str, b: str) -> str:
     matched = [key for key in keys() if key not in _FREE]
-    same = " AND ".join(
-        f'a."{key}" {"IS NOT DISTINCT FROM" if key in _NULLABLE else "="} b."{key}"'
-        for key in matched
-    )
     columns = ", ".join(f'coalesce(a."{key}", b."{key}") AS "{key}"' for key in matched)
     return f"""WITH pairs AS (
   SELECT {columns}, a.value AS x, b.value AS y, a.image IS NOT NULL AS in_a,
     b.image IS NOT NULL AS in_b
-  FROM {a} AS a FULL OUTER JOIN {b} AS b ON {same}),
+  FROM {a} AS a FULL OUTER JOIN {b} AS b ON {same_keys("a", "b", matched)}),
 marked AS (
   SELECT *, {full_model()} AS full_name, in_a AND in_b AS paired,
     CASE WHEN in_a AND in_b AND NOT isnan(x) AND NOT isnan(y) THEN y - x END AS gap

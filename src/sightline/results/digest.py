@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import InputError, row_schema
+from sightline.results._damage import naming_damage
 from sightline.results._database import batches, connect
 from sightline.results._views import keys
 from sightline.store import open_store
@@ -41,13 +42,14 @@ def results_digest(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     InputError
-        If no study is stored there, or a key occurs twice.
+        If no study is stored there, a file is damaged, or a key occurs twice.
     """
     store = open_store(Path(path).resolve())
     shards = store.shards()
     if not shards:
         raise InputError(f"nothing is stored yet: 0 of {len(store.tasks()):,} tasks")
-    return _digest(shards)
+    with naming_damage(shards):
+        return _digest(shards)
 
 
 class _Column(NamedTuple):

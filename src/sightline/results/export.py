@@ -7,8 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline.data.outputs import check_output, replacing
-from sightline.records import InputError
+from sightline.records import InputError, UnknownNameError
 from sightline.results._html import texts, title
+from sightline.results.leaderboard import empty_board, with_note
 
 if TYPE_CHECKING:
     import os
@@ -104,7 +105,7 @@ def _write_sqlite(results: Results, path: Path, report: Progress) -> None:
         _fill(base, "scores", results.batches("scores"), report)
         for name in ("images", "regions"):
             _fill(base, name, results.batches(name), None)
-        board = results.leaderboard()
+        board = results.leaderboard() if results.metrics else empty_board()
         board.astype(object).where(board.notna(), None).to_sql("leaderboard", base, index=False)
         base.execute("CREATE INDEX scores_by_image ON scores (image)")
         base.commit()
@@ -117,11 +118,8 @@ def _fill(
     done = 0
     for batch in batches:
         columns = batch.schema.names
-        if not done:
-            kinds = ", ".join(
-                f'"{field.name}" {_sqlite_type(field.type)}' for field in batch.schema
-            )
-            base.execute(f'CREATE TABLE "{name}" ({kinds})')
+        kinds = ", ".join(f'"{field.name}" {_sqlite_type(field.type)}' for field in batch.schema)
+        base.execute(f'CREATE TABLE IF NOT EXISTS "{name}" ({kinds})')
         marks = ", ".join("?" * len(columns))
         lines = zip(*(_plain(batch.column(i)) for i in range(len(columns))), strict=True)
         base.executemany(f'INSERT INTO "{name}" VALUES ({marks})', lines)  # noqa: S608
@@ -153,12 +151,16 @@ def _write_markdown(results: Results, path: Path, report: Progress) -> None:
     study = title(results)
     board, layers = results.leaderboard(), results.layer_progression()
     layers = layers[layers["layer"].notna()]
+    try:
+        features = results.feature_breakdown()
+    except UnknownNameError as error:  # there are no such scores, which is no reason to stop
+        features = with_note(board.head(0), str(error))
     parts = [
         f"# {_escape(study)}",
         f"{results.progress}.",
         *_section(f"Leaderboard: {board.attrs['metric']}", board),
         *_section(f"Layer progression: {board.attrs['metric']}", layers),
-        *_section("Feature breakdown", results.feature_breakdown()),
+        *_section("Feature breakdown", features),
     ]
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     report(len(board))
@@ -183,12 +185,12 @@ def markdown_table(frame: pd.DataFrame) -> str:
 def _escape(text: str) -> str:
     r"""Return text that Markdown shows as it is.
 
-    >>> _escape("a|b_c")
-    'a\\|b\\_c'
+    >>> _escape("a|b_c\nd")
+    'a\\|b\\_c<br>d'
     """
-    for sign in "\\|_*`<>#":
+    for sign in "\\|_*`<>#[]&":
         text = text.replace(sign, f"\\{sign}")
-    return text
+    return "<br>".join(text.splitlines())
 
 
 _WRITERS: dict[str, Callable[[Results, Path, Progress], None]] = {

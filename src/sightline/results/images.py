@@ -113,7 +113,14 @@ def one_image(tables: Tables, image_id: str) -> pd.DataFrame:
     shards = [path for path in tables.shards if path.name.startswith(prefix)]
     if not shards:
         raise InputError(f"nothing is stored yet of image {image_id!r}: {tables.progress}")
-    return with_note(_scores_of(tables, image_id, shards), f"all of {image_id}", so_far(tables))
+    with tables.naming_damage():
+        scores = _scores_of(tables, image_id, shards)
+    if scores.empty:
+        raise InputError(
+            f"no rows of image {image_id!r} are stored, though its tasks are done: "
+            f"{len(shards)} files as {shards[0].name}; run the study again"
+        )
+    return with_note(scores, f"all of {image_id}", so_far(tables))
 
 
 def _scores_of(tables: Tables, image_id: str, shards: Sequence[Path]) -> pd.DataFrame:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "average_ranks",
+    "empty_board",
     "layer_column",
     "layer_progression",
     "leaderboard",
@@ -67,14 +68,22 @@ def leaderboard(
     order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
     frame = frame.loc[order.index].reset_index(drop=True)
     frame.attrs["metric"] = str(name)
-    return with_note(frame, _about(name), _choice(lines), so_far(tables))
+    return with_note(frame, _about(name), _choice(lines), _nothing(lines, where), so_far(tables))
+
+
+def empty_board() -> pd.DataFrame:
+    """Return a leaderboard of nothing."""
+    frame = _frame([], head=False)
+    frame.insert(0, "rank", frame["value"])
+    return frame
 
 
 def layer_progression(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     """Return a line for each layer; see `Results.layer_progression`."""
-    frame = _frame(make_lines(tables, name, where, "all"), head=where.head is not None)
+    lines = make_lines(tables, name, where, "all")
+    frame = _frame(lines, head=where.head is not None).drop(columns="chosen")
     frame.attrs["metric"] = str(name)
-    return with_note(frame.drop(columns="chosen"), _about(name), so_far(tables))
+    return with_note(frame, _about(name), _nothing(lines, where), so_far(tables))
 
 
 def percentile_sweep(
@@ -102,7 +111,8 @@ def percentile_sweep(
     frame = frame.sort_values(["model", "method", "target"], kind="stable").reset_index(drop=True)
     layers = f"layers as chosen for {lead}" if any(line.chosen for line in lines) else ""
     frame.attrs["metric"] = metric
-    return with_note(frame, f"means of {metric} over images", layers, so_far(tables))
+    about = f"means of {metric} over images"
+    return with_note(frame, about, layers, _nothing(lines, where), so_far(tables))
 
 
 def _about(name: Name) -> str:
@@ -112,12 +122,18 @@ def _about(name: Name) -> str:
     return f"means of {name} over images, {better}"
 
 
+def _nothing(lines: Sequence[Line], where: Where) -> str:
+    """Say so where a selection finds nothing."""
+    return "" if lines else f"no scores of {where.told()} are stored"
+
+
 def _choice(lines: Sequence[Line]) -> str:
     """Say what choices on the same images mean for the reader."""
     if any(line.chosen.startswith("best") for line in lines):
         return "what was chosen on the same images looks better than it is, see chosen"
     if any(line.split for line in lines):
-        return "on each half of the images, what did best on the other half (first|second half)"
+        way = "on each half of the images, what did best on the other half (first|second half)"
+        return f"{way}, see chosen" if any(line.blind for line in lines) else way
     return ""
 
 

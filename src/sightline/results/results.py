@@ -51,7 +51,7 @@ class Results:
     the scores, `n` counts what was averaged, and `undefined` what could not be.
 
     The unit is the image: its scores are averaged over the seeds of a method first, then over
-    images. These words choose the same maps in every table:
+    images. These words choose the same maps in every table that takes them:
 
     model
         A full name, ``"demo/vit@seed2"``, or a base, which stands for all its variants.
@@ -62,9 +62,11 @@ class Results:
         of the images the layer that did best on the other half; ``"last"``. Maps of methods
         without layers stand beside any of them.
     head
-        A number, or ``"all"``; fused heads by default.
+        A number, or, in tables with a line for each, ``"all"``; fused heads by default.
     target
         What is explained. Maps that explain no class stand beside any target.
+    seed
+        A number; the mean over seeds by default. Maps that draw nothing stand beside any seed.
     metric
         ``"iou@90"``, ``"coverage"``: a name that the study computed.
 
@@ -94,7 +96,7 @@ class Results:
         return self
 
     def close(self) -> None:
-        """Let go of files and memory; the next table opens them again."""
+        """Let go of the files; the next table opens them again, in the state they were in."""
         self._tables.close()
 
     def __enter__(self) -> Results:
@@ -208,6 +210,7 @@ class Results:
         method: str | None = None,
         target: str | None = None,
         head: int | Literal["all"] | None = None,
+        seed: int | None = None,
     ) -> pd.DataFrame:
         """Return a line for each model, method, target and layer, in that order.
 
@@ -218,7 +221,7 @@ class Results:
         DataFrame
             model, method, group, target, layer, value, chance, ceiling, n, undefined.
         """
-        where = self._where(model, method, None, target, head=head)
+        where = self._where(model, method, None, target, head=head, seed=seed)
         return leaderboard.layer_progression(self._tables, self._tables.name(metric), where)
 
     def percentile_sweep(
@@ -230,6 +233,7 @@ class Results:
         layer: Layer | None = None,
         target: str | None = None,
         head: int | None = None,
+        seed: int | None = None,
     ) -> pd.DataFrame:
         """Return a line for each model, method, target and percentile.
 
@@ -237,7 +241,7 @@ class Results:
         ----------
         metric
             One with percentiles, without the part behind the @.
-        model, method, layer, target, head
+        model, method, layer, target, head, seed
             See `Results`. The layer is one and the same for all percentiles: that which the
             leaderboard of percentile 90 shows.
 
@@ -247,7 +251,7 @@ class Results:
             model, method, group, target, layer, percentile, value, chance, ceiling, selected (the
             share of pixels), n, undefined, chosen.
         """
-        where = self._where(model, method, layer, target, head=head)
+        where = self._where(model, method, layer, target, head=head, seed=seed)
         return leaderboard.percentile_sweep(self._tables, metric, where, layer)
 
     def feature_breakdown(
@@ -258,20 +262,22 @@ class Results:
         layer: Layer | None = None,
         target: str | None = None,
         head: int | None = None,
-        percentile: float | str = 90,
+        seed: int | None = None,
+        percentile: float | str | None = None,
         ancestors: bool = False,
     ) -> pd.DataFrame:
         """Return a line for each label of regions: how well single regions are found.
 
         Means are over regions, not over images: `n` counts regions with a defined score, `images`
-        those they are on.
+        those that they are on.
 
         Parameters
         ----------
-        model, method, layer, target, head
+        model, method, layer, target, head, seed
             See `Results`.
         percentile
-            Threshold of IoU and recall, or ``"mass60"``, ``"mean"``, ``"matched"``.
+            Threshold of IoU and recall, or ``"mass60"``, ``"mean"``, ``"matched"``; 90 unless
+            given or, where the study did not compute it, the highest that it did, which is noted.
         ancestors
             Add lines for the labels above; each counts the regions of all labels below it.
 
@@ -282,7 +288,7 @@ class Results:
             coverage, coverage_chance, n, images, undefined. Columns of metrics that the study did
             not compute are NaN.
         """
-        where = self._where(model, method, layer, target, head=head)
+        where = self._where(model, method, layer, target, head=head, seed=seed)
         return breakdowns.feature_breakdown(
             self._tables, where, layer, percentile, ancestors=ancestors
         )
@@ -296,6 +302,7 @@ class Results:
         layer: Layer | None = None,
         target: str | None = None,
         head: int | None = None,
+        seed: int | None = None,
     ) -> pd.DataFrame:
         """Return a line for each label of images; an image with two labels counts in both.
 
@@ -304,7 +311,7 @@ class Results:
         DataFrame
             label, value, chance, ceiling, n, undefined.
         """
-        where = self._where(model, method, layer, target, head=head)
+        where = self._where(model, method, layer, target, head=head, seed=seed)
         name = self._tables.name(metric)
         return breakdowns.style_breakdown(self._tables, name, where, layer)
 
@@ -358,6 +365,9 @@ class Results:
         model: str | None = None,
         method: str | None = None,
         layer: Layer = "best",
+        target: str | None = None,
+        head: int | None = None,
+        seed: int | None = None,
     ) -> pd.DataFrame:
         """Compare two models, or two methods, image by image.
 
@@ -371,26 +381,23 @@ class Results:
             What is compared. There is a line for each method, or model, that both share.
         model, method
             Only this model (by method) or this method (by model).
-        layer
-            See `Results`; chosen for a and b each on its own.
+        layer, target, head, seed
+            See `Results`; a layer is chosen for a and b each on its own.
 
         Returns
         -------
         DataFrame
             a, b, model, method, target, layer_a, layer_b, n (images where both are defined),
             value_a, value_b, difference (a − b), better, equal, worse (shares of images, seen from
-            a), only_a and only_b (images with a defined score on one side only).
+            a), only_a and only_b (images with a defined score on one side only). The note names
+            maps that are stored for one of the two only.
         """
         if by not in ("model", "method"):
             raise InputError(f"by must be 'model' or 'method'; got {by!r}")
         if (model if by == "model" else method) is not None:
             raise InputError(f"{by} is what is compared: it cannot be given as well")
-        sides = [
-            self._where(a_or_b, method, layer, None)
-            if by == "model"
-            else self._where(model, a_or_b, layer, None)
-            for a_or_b in (a, b)
-        ]
+        pairs = [(side, method) if by == "model" else (model, side) for side in (a, b)]
+        sides = [self._where(one, way, layer, target, head=head, seed=seed) for one, way in pairs]
         name = self._tables.name(metric)
         return comparing.compare(self._tables, name, (sides[0], sides[1]), layer, by)
 
@@ -402,6 +409,9 @@ class Results:
         model: str | None = None,
         method: str | None = None,
         layer: Layer | None = None,
+        target: str | None = None,
+        head: int | None = None,
+        seed: int | None = None,
         label: str | None = None,
         split: str | None = None,
         limit: int | None = None,
@@ -415,7 +425,7 @@ class Results:
             undefined come last.
         ascending
             Smallest first.
-        model, method, layer
+        model, method, layer, target, head, seed
             See `Results`.
         label
             Only images with this label, or with a region of this label.
@@ -430,7 +440,7 @@ class Results:
             image, value, chance, ceiling, area (annotated share), regions (how many), labels,
             split.
         """
-        where = self._where(model, method, layer, None)
+        where = self._where(model, method, layer, target, head=head, seed=seed)
         wanted = images.Filter(sort_by, ascending, label, split, limit)
         return images.table_of_images(self._tables, where, layer, wanted)
 
@@ -453,6 +463,7 @@ class Results:
         layer: Layer | None = None,
         target: str | None = None,
         head: int | None = None,
+        seed: int | None = None,
     ) -> pd.DataFrame:
         """Return the mean of the images' ROC or precision–recall curves.
 
@@ -462,7 +473,7 @@ class Results:
             point (0 to 100), x (false positive rate or recall), value (mean true positive rate or
             precision), n, undefined.
         """
-        where = self._where(model, method, layer, target, head=head)
+        where = self._where(model, method, layer, target, head=head, seed=seed)
         return curves.mean_curve(self._tables, kind, where, layer)
 
     def _where(

@@ -20,8 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["given_source"]
 
 
-def given_source(study: Study, method: MethodEntry, images: Sequence[str]) -> tuple[Source, str]:
+def given_source(
+    study: Study, method: MethodEntry, images: Sequence[str], every: Sequence[str]
+) -> tuple[Source, str]:
     """Return the source of an entry that names maps made elsewhere, and which images lack a map.
+
+    Parameters
+    ----------
+    study, method
+        The study, and its entry.
+    images, every : sequence of str
+        The images that are used, and all of the data set: the digest is over the maps of the
+        latter, so that more can be used later.
 
     Raises
     ------
@@ -35,8 +45,8 @@ def given_source(study: Study, method: MethodEntry, images: Sequence[str]) -> tu
             if maps.unfit:
                 raise InputError(f"{method.params['maps']}: {maps.unfit}")
             matches = match_images(maps, images)
-            for name in maps:  # of all, so that more images can be taken later
-                total.update(f"{name} ".encode() + _content(maps, name))
+            for image, name in match_images(maps, every).pairs:
+                total.update(f"{image} ".encode() + _content(maps, name))
             said = maps.sign
     except InputError as error:
         raise InputError(f"{where}: {error}") from error

@@ -76,6 +76,7 @@ def manifest_of(study: Study, plan: Plan, old: Mapping[str, Any]) -> dict[str, A
             "cores": os.cpu_count(),
         },
         "threads": THREADS,
+        "plan": plan.digest,
         "data": {
             "digest": plan.data_digest,
             "annotations": plan.cards.annotations,

@@ -66,8 +66,8 @@ def method_sources(
         device=shelf.device,
         load=entry.full,
     )
-    size = batches.get(base.name) or study.batch or _steady_batch(model)
-    base = replace(base, batch=size)
+    size = study.batch or _steady_batch(model)
+    base = replace(base, batch=min(size, batches.get(base.name, size)))
     found: list[Source] = []
     left_out = []
     means = []
@@ -124,7 +124,7 @@ def _sources(
         except InputError as error:
             raise InputError(f"layers: {error}") from error
     for target in _targets(study, card, model):
-        for seed in _seeds(study, method, card):
+        for seed in _seeds(study, card):
             drawn = {} if seed is None else {"seed": seed}
             yield replace(
                 base,
@@ -141,14 +141,14 @@ def _sources(
 
 
 def _heads(study: Study, card: Method, model: Model) -> tuple[int | None, ...]:
-    """Return the heads that have maps; with all of them, also the fused one."""
+    """Return the heads that have maps; beside single ones always the fused one."""
     if study.heads is None or not card.headed:
         return (None,)
     try:
         heads = model.head_indices(study.heads)
     except InputError as error:
         raise InputError(f"heads: {error}") from error
-    return (None, *heads) if study.heads == "all" else heads
+    return (None, *heads)
 
 
 def _targets(study: Study, card: Method, model: Model) -> Iterator[str]:
@@ -169,12 +169,8 @@ def _target(target: str | int, model: Model) -> str:
         raise InputError(f"targets: {error}") from error
 
 
-def _seeds(study: Study, method: MethodEntry, card: Method) -> tuple[int | None, ...]:
-    if "seed" not in card.params:
-        return (None,)
-    if "seed" in method.params:
-        return (method.params["seed"],)
-    return study.seeds
+def _seeds(study: Study, card: Method) -> tuple[int | None, ...]:
+    return study.seeds if "seed" in card.params else (None,)
 
 
 def _means(

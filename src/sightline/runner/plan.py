@@ -105,7 +105,19 @@ class Plan:
     @property
     def data_digest(self) -> str:
         """A hash over the pixels and annotations of the images used."""
+        used = {image for chunk in self.chunks for image in chunk.images}
+        cards = [card for card in self.cards.cards if card.image in used]
+        return digest_of([(card.image, card.digest, card.annotation) for card in cards])
+
+    @property
+    def digest(self) -> str:
+        """A hash over the images in their chunks, which ties tables to a manifest."""
         return digest_of([chunk.digest for chunk in self.chunks])
+
+    def for_workers(self) -> Plan:
+        """Return the plan without what workers have no use for, since each gets a copy."""
+        cards = tuple(replace(card, line={}, regions=()) for card in self.cards.cards)
+        return replace(self, cards=replace(self.cards, cards=cards))
 
     @property
     def images(self) -> int:
@@ -126,14 +138,18 @@ class Plan:
         return replace(self, sources=self._sealed(changed))
 
     def without(self, images: Mapping[str, str]) -> Plan:
-        """Return the plan without some images, given with the reason for each."""
+        """Return the plan without some images, given with the reason for each, and sealed."""
         skipped = {**(self.skipped or {}), **images}
         by_image = {card.image: card for card in self.cards.cards}
         chunks = tuple(_without(chunk, skipped, by_image) for chunk in self.chunks)
         if not any(chunk.images for chunk in chunks):
             raise InputError("no image of the study can be read")
         changed = replace(self, chunks=chunks, skipped=skipped)
-        return replace(changed, sources=changed._sealed(self.sources))
+        return changed.sealed()
+
+    def sealed(self) -> Plan:
+        """Return the plan with the keys of its sources."""
+        return replace(self, sources=self._sealed(self.sources))
 
     def _sealed(self, sources: Iterable[Source]) -> tuple[Source, ...]:
         return seal(tuple(sources), self.scoring, self.cards.annotations, self.data_digest)

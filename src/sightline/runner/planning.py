@@ -8,13 +8,13 @@ from sightline.records import InputError
 from sightline.runner.given import given_source
 from sightline.runner.images import Cards, read_cards, study_dataset
 from sightline.runner.methods import LeftOut, method_sources
-from sightline.runner.plan import Plan, chunked, seal
+from sightline.runner.plan import Plan, chunked
 from sightline.runner.scoring import rows_per_map
 from sightline.runner.shelf import Shelf
-from sightline.runner.sources import Scoring, Source, digest_of
+from sightline.runner.sources import Scoring, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sightline.study import Study
 
@@ -74,16 +74,22 @@ def plan_study(
     )
     if not skip_bad:
         _check_files(cards)
-    found = _find_sources(study, shelf, batches or {}, cards, progress)
+    images = _Images([card.image for card in cards.cards], dataset.ids)
+    found = _find_sources(study, shelf, batches or {}, images, progress)
     _check_signs(scoring, found.sources)
     _check_means(found.sources, cards)
-    _check_labels(study, shelf, cards)
+    _check_labels(study, shelf, cards, found.sources)
     chunks = chunked(cards.cards, _chunk_size(study))
-    images = digest_of([chunk.digest for chunk in chunks])
-    sealed = seal(found.sources, scoring, cards.annotations, images)
     kept = study.keep_maps == "grid"
-    plan = Plan(dataset, scoring, sealed, chunks, cards, kept, found.left_out, found.notes)
-    return plan.without(cards.missing) if cards.missing else plan
+    plan = Plan(dataset, scoring, found.sources, chunks, cards, kept, found.left_out, found.notes)
+    return plan.without(cards.missing)
+
+
+class _Images(NamedTuple):
+    """The images that a study uses, and all of its data set."""
+
+    used: Sequence[str]
+    every: Sequence[str]
 
 
 class _Found(NamedTuple):
@@ -95,7 +101,7 @@ class _Found(NamedTuple):
 
 
 def _find_sources(
-    study: Study, shelf: Shelf, batches: Mapping[str, int], cards: Cards, progress: Progress
+    study: Study, shelf: Shelf, batches: Mapping[str, int], images: _Images, progress: Progress
 ) -> _Found:
     sources: list[Source] = []
     left_out: list[LeftOut] = []
@@ -106,11 +112,10 @@ def _find_sources(
         sources += found
         left_out += lacking
     _check_used(study, sources, left_out)
-    ids = [card.image for card in cards.cards]
     for method in study.methods:
         if method.given:
             progress(0, 1, f"Reading maps of {method.name}")
-            source, note = given_source(study, method, ids)
+            source, note = given_source(study, method, *images)
             sources.append(source)
             notes += [note] * bool(note)
     return _Found(tuple(sources), tuple(left_out), tuple(notes))
@@ -167,11 +172,10 @@ def _check_means(sources: Iterable[Source], cards: Cards) -> None:
             )
 
 
-def _check_labels(study: Study, shelf: Shelf, cards: Cards) -> None:
+def _check_labels(study: Study, shelf: Shelf, cards: Cards, sources: Iterable[Source]) -> None:
     """Raise where the label of an image is to be explained and a model does not know it."""
-    if "label" not in study.targets:
-        return
-    for entry in study.models:
+    explained = {source.load for source in sources if source.target == "label"}
+    for entry in (entry for entry in study.models if entry.full in explained):
         classes = shelf.model(entry.full, entry.fit or study.fit).classes
         for card in cards.cards if classes else ():
             known = [label for label in card.line["labels"] if label in classes]

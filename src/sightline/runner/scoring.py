@@ -13,7 +13,7 @@ from sightline.metrics import score_maps
 from sightline.records import InputError, MapError, Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -104,11 +104,11 @@ def score_chunk(
     """
     import pyarrow as pa
 
-    scenes = [
+    scenes = (
         scene
         for i, annotation in enumerate(annotations)
         for scene in _scenes(scoring, maps, i, annotation)
-    ]
+    )
     parts = [_score(source, scoring, maps.heads, group) for group in _groups(scenes)]
     rows = [part.rows for part in parts] or [_no_rows()]
     curves = [part.curves for part in parts] or [_curves_schema().empty_table()]
@@ -153,25 +153,25 @@ def _no_rows() -> pa.Table:
 
 
 def _scenes(scoring: Scoring, maps: StoredMaps, i: int, annotation: Annotation) -> Iterator[_Scene]:
-    """Yield an image's maps, those of equal size together."""
+    """Yield an image's maps, those of equal size together, never too many pixels at once."""
+    on_grid = scoring.resolution == "grid"
     ways, values = maps.geometries[i], maps.values[i]
-    if scoring.resolution != "grid":
-        values = _on_image(ways, values, _raster(ways[0].source, scoring.resolution))
-    for shape in dict.fromkeys(value.shape for value in values):
-        some = [k for k, value in enumerate(values) if value.shape == shape]
-        way = ways[some[0]]
-        on_grid = scoring.resolution == "grid"
-        bare = _bare(way)
-        seen, seen_regions = _seen(bare, annotation)
-        yield _Scene(
-            maps.images[i],
-            np.stack([values[k] for k in some]),
-            tuple(maps.layers[k] for k in some),
-            _carried(bare, annotation) if on_grid else annotation,
-            _unseen(way, None if on_grid else shape[1:]),
-            seen,
-            seen_regions,
-        )
+    size = None if on_grid else _raster(ways[0].source, scoring.resolution)
+    shapes = [value.shape[1:] if size is None else size for value in values]
+    for shape in dict.fromkeys(shapes):
+        some = [k for k, other in enumerate(shapes) if other == shape]
+        step = max(1, MOST_PIXELS // (len(maps.heads) * shape[0] * shape[1]))
+        for part in (some[start : start + step] for start in range(0, len(some), step)):
+            way, bare = ways[part[0]], _bare(ways[part[0]])
+            chosen = [values[k] for k in part]
+            yield _Scene(
+                maps.images[i],
+                np.stack(chosen if on_grid else _on_image([ways[k] for k in part], chosen, shape)),
+                tuple(maps.layers[k] for k in part),
+                _carried(bare, annotation) if on_grid else annotation,
+                _unseen(way, None if on_grid else shape),
+                *_seen(bare, annotation),
+            )
 
 
 @lru_cache(1024)
@@ -236,16 +236,17 @@ def _emptied(region: Region) -> Region:
     return Region(region.label, "mask", mask=nothing, flags=region.flags, index=region.index)
 
 
-def _groups(scenes: Sequence[_Scene]) -> Iterator[list[_Scene]]:
-    """Yield scenes that can be scored at once: of one size, with the same layers."""
+def _groups(scenes: Iterable[_Scene]) -> Iterator[list[_Scene]]:
+    """Yield scenes that can be scored at once, of one size with the same layers, as they come."""
     waiting: dict[tuple[Any, ...], list[_Scene]] = {}
+    pixels = 0
     for scene in scenes:
+        if pixels + scene.maps.size > MOST_PIXELS:
+            yield from waiting.values()
+            waiting, pixels = {}, 0
         kind = (scene.maps.shape, scene.maps.dtype, scene.layers)
-        group = waiting.setdefault(kind, [])
-        if group and (len(group) + 1) * scene.maps.size > MOST_PIXELS:
-            yield waiting.pop(kind)
-            group = waiting.setdefault(kind, [])
-        group.append(scene)
+        waiting.setdefault(kind, []).append(scene)
+        pixels += scene.maps.size
     yield from waiting.values()
 
 

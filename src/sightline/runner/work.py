@@ -123,20 +123,29 @@ class Worker:
         ------
         OutOfMemoryError
             If the model takes more than there is.
+        BadImageError
+            If maps are not finite, or cannot be read.
         """
         source = self.source(task)
+        try:
+            maps, kept = self._maps(task, source, samples)
+        except Exception as error:
+            if source.kind == "model" and _is_out_of_memory(error):
+                raise OutOfMemoryError(f"{source.name}: {error}") from error
+            raise
+        _check_finite(maps, source)
+        return maps, kept
+
+    def _maps(
+        self, task: Task, source: Source, samples: Sequence[Sample]
+    ) -> tuple[StoredMaps, list[Sample]]:
         if not samples:
             return StoredMaps((), (), (), source.layers, source.heads), []
         if source.kind == "given":
             return self._given_maps(source, samples)
         if source.kind == "mean":
             return self._mean_maps(task, source), list(samples)
-        try:
-            return self._model_maps(source, samples), list(samples)
-        except Exception as error:
-            if _is_out_of_memory(error):
-                raise OutOfMemoryError(f"{source.name}: {error}") from error
-            raise
+        return self._model_maps(source, samples), list(samples)
 
     def _model_maps(self, source: Source, samples: Sequence[Sample]) -> StoredMaps:
         from sightline.maps import explain
@@ -148,14 +157,14 @@ class Worker:
             list(samples),
             source.method,
             layers=layers,
-            heads=heads or None,
+            heads="all" if heads else None,
             target=source.target or "predicted",
             params=source.params,
             batch=source.batch,
         )
         values = found.values
-        if heads and None in source.heads:
-            values = tuple(tuple(_with_fused(layer) for layer in image) for image in values)
+        if heads:
+            values = tuple(tuple(_with_fused(layer, heads) for layer in image) for image in values)
         ids = tuple(sample.image_id for sample in samples)
         geometries, targets = found.geometries, found.targets
         about = self._about(source)
@@ -293,9 +302,30 @@ def _same(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return pixels
 
 
-def _with_fused(layer: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the maps of all heads with their mean before them."""
-    return np.concatenate([layer.mean(0, keepdims=True, dtype=np.float32), layer])
+def _with_fused(layer: NDArray[np.float32], heads: Sequence[int]) -> NDArray[np.float32]:
+    """Return the mean over all heads, and after it the maps of some."""
+    fused = layer.mean(0, keepdims=True, dtype=np.float32)
+    return np.concatenate([fused, layer[list(heads)]])
+
+
+def _check_finite(maps: StoredMaps, source: Source) -> None:
+    """Raise for all images at once whose maps hold what is no number."""
+    bad = {
+        image: f"image {image!r}: its map of {source.method} holds {_odd(layers)}"
+        for image, layers in zip(maps.images, maps.values, strict=True)
+        if not all(np.isfinite(layer).all() for layer in layers)
+    }
+    if bad:
+        raise BadImageError(bad)
+
+
+def _odd(layers: Sequence[NDArray[Any]]) -> str:
+    """Return what is not finite in maps."""
+    counts = {
+        "NaN": sum(int(np.isnan(layer).sum()) for layer in layers),
+        "infinite": sum(int(np.isinf(layer).sum()) for layer in layers),
+    }
+    return " and ".join(f"{count} {what}" for what, count in counts.items() if count) + " values"
 
 
 def _whole(sample: Sample, width: int, height: int) -> Geometry:

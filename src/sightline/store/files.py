@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     write : callable
         Writes the content to the open file it is given.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
+    part = path.with_name(f".{path.name}.{uuid4().hex}{_PART}")
     try:
         with part.open("wb") as file:
             write(file)

@@ -109,8 +109,7 @@ class Store:
         seen = found.get("format") if isinstance(found, dict) else None
         if seen != FORMAT:
             raise InputError(f"{path}: format must be {FORMAT}, got {seen!r}")
-        if missing := [name for name in ("sources", "chunks") if name not in found]:
-            raise InputError(f"{path}: must tell of {', '.join(missing)}")
+        _check_manifest(found, path)
         return found  # type: ignore[no-any-return]
 
     def save_manifest(self, content: Mapping[str, Any]) -> None:
@@ -156,6 +155,10 @@ class Store:
         """Return the names of all tasks whose rows are there, whatever the study."""
         return {name.removesuffix(".parquet") for name in _names(self.rows)}
 
+    def is_whole(self, task: str) -> bool:
+        """Say whether the rows and curves of a task are there and end as such files do."""
+        return all(map(_is_whole, (self.row_file(task), self.curve_file(task))))
+
     def tasks(self, chunk: int | None = None) -> list[str]:
         """Return the names of the tasks of the manifest, of all chunks or of one."""
         return list(_tasks(self.manifest(), chunk))
@@ -177,11 +180,34 @@ class Store:
         return [folder / f"{task}.parquet" for task in tasks if f"{task}.parquet" in there]
 
 
+def _check_manifest(found: Mapping[str, Any], path: Path) -> None:
+    """Raise where a manifest lacks what readers need."""
+    names = ("model", "variant", "method", "group", "target", "seed", "check")
+    lists = {"sources": (*names, "layers", "heads", "rules", "key"), "chunks": ("digest",)}
+    for name, needed in lists.items():
+        entries = found.get(name)
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            raise InputError(f"{path}: must hold a list of {name}")
+        for one in entries:
+            if missing := [key for key in needed if key not in one]:
+                raise InputError(f"{path}: {name} must each have {', '.join(missing)}")
+
+
 def _names(folder: Path) -> set[str]:
     """Return the names of whole files in a folder; those being written begin with a dot."""
     if not folder.is_dir():
         return set()
     return {entry.name for entry in os.scandir(folder) if not entry.name.startswith(".")}
+
+
+def _is_whole(path: Path) -> bool:
+    """Say whether a Parquet file has its end: a disk that failed may have cut it."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-4, os.SEEK_END)
+            return file.read() == b"PAR1"
+    except OSError:
+        return False
 
 
 def _tasks(manifest: Mapping[str, Any], chunk: int | None) -> Iterator[str]:

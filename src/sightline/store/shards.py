@@ -70,7 +70,7 @@ def write_rows(path: Path, rows: pa.Table) -> None:
             use_dictionary=texts,
             use_byte_stream_split=[name for name in _PLAIN if name in rows.schema.names],
             write_statistics=["image"],
-            store_schema=False,
+            store_schema=bool(rows.schema.metadata),  # without it, metadata is lost, too
         ),
     )
 

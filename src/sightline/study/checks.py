@@ -84,6 +84,10 @@ def check_study(study: Study) -> None:
         *_repeated_methods(study),
         *_signed(study),
     ]
+    for place, name in enumerate(study.metrics):
+        if "@tol" in name and study.resolution != "pixels":
+            text = f"{name} is measured in pixels of the image: resolution must be pixels"
+            found.append((("metrics", place), f"{text}, got {study.resolution}"))
     if "percentile" in study.selection and not study.percentiles:
         found.append((("percentiles",), "expected at least one, since selection has percentile"))
     if found:

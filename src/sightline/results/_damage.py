@@ -1,0 +1,67 @@
+"""Files of a store that cannot be read, in words that say which and what to do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+__all__ = ["damage", "naming_damage", "read_table"]
+
+
+def damage(path: Path) -> InputError:
+    """Return the error for a file that cannot be read."""
+    what = "is damaged" if path.is_file() else "is gone"
+    return InputError(f"{path} {what}; run the study again to make it anew")
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read a whole Parquet file; one that cannot be read is named."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise damage(path) from error
+
+
+@contextmanager
+def naming_damage(files: Iterable[Path]) -> Iterator[None]:
+    """Name the file that is to blame for an error while these are read; others pass unchanged."""
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        mistakes = (duckdb.PermissionException, duckdb.CatalogException, duckdb.BinderException)
+        found = _damaged(str(error), list(files), named=isinstance(error, mistakes))
+        if found is None:
+            raise
+        raise damage(found) from error
+
+
+def _damaged(said: str, files: list[Path], *, named: bool) -> Path | None:
+    """Return the first unreadable file among those that an error names, or among all.
+
+    Not every error names one; but those of a mistaken query do, where the query is not to blame.
+    """
+    those = [path for path in files if str(path) in said]
+    among = those if named else [*those, *files]
+    return next((path for path in among if not _readable(path)), None)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        read_table(path)
+    except InputError:
+        return False
+    return True

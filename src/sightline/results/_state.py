@@ -1,0 +1,105 @@
+"""One moment of a store: a manifest, and the tables and shards that belong to it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sightline.records import InputError
+from sightline.results._damage import read_table
+from sightline.store import task_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from sightline.store import Store
+
+__all__ = ["State", "read_state", "row_shards"]
+
+PLAN = b"sightline-plan"
+"""Under this key the tables of a store say to which plan they belong."""
+_TRIES, _PAUSE = 6, 0.2
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class State:
+    """What a store held at one moment; a run that goes on changes nothing of it.
+
+    Attributes
+    ----------
+    manifest
+        What the store says of itself.
+    tables
+        Its `images` and `regions`.
+    shards
+        The row files of the manifest's tasks that are there, by task, in order.
+    curves
+        Their files of curves.
+    """
+
+    manifest: dict[str, Any]
+    tables: dict[str, pa.Table]
+    shards: dict[str, Path]
+    curves: list[Path]
+
+
+def row_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the row files of a manifest's tasks that are there, by task, in order."""
+    there = store.done()
+    return {task: store.row_file(task) for task in _tasks(manifest) if task in there}
+
+
+def _tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
+    for number, chunk in enumerate(manifest["chunks"]):
+        for source in manifest["sources"]:
+            yield task_name(source["key"], number, chunk["digest"])
+
+
+def read_state(store: Store) -> State:
+    """Read a store whose manifest and tables belong together.
+
+    A run that changes its study replaces them one after the other: if they do not fit, they are
+    looked at again for about a second.
+
+    Raises
+    ------
+    InputError
+        If they do not belong together, or one is missing or damaged.
+    """
+    for number in range(_TRIES):
+        if number:
+            time.sleep(_PAUSE)
+        manifest = store.manifest()
+        tables = _read_tables(store)
+        if _belong(manifest, tables):
+            shards = row_shards(store, manifest)
+            return State(manifest, tables, shards, _curves(store, shards))
+    raise InputError(
+        f"{store.path}: its tables do not belong to its manifest: "
+        "a run was cut off while it changed the study; run it again"
+    )
+
+
+def _curves(store: Store, tasks: Iterable[str]) -> list[Path]:
+    there = set(store.curves.iterdir()) if store.curves.is_dir() else set()
+    return [path for path in map(store.curve_file, tasks) if path in there]
+
+
+def _read_tables(store: Store) -> dict[str, pa.Table]:
+    paths = {"images": store.images_path, "regions": store.regions_path}
+    missing = [str(path) for path in paths.values() if not path.is_file()]
+    if missing:
+        raise InputError(f"the store lacks {' and '.join(missing)}")
+    return {name: read_table(path) for name, path in paths.items()}
+
+
+def _belong(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> bool:
+    """Say whether tables are of the plan that a manifest names, if it names one."""
+    plan = manifest.get("plan")
+    return plan is None or all(
+        (table.schema.metadata or {}).get(PLAN) == str(plan).encode() for table in tables.values()
+    )
