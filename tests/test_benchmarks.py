@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import data as data_bench
 from benchmarks import maps as bench
+from benchmarks import study as study_bench
 from benchmarks._maps_data import make, make_boxes
 
 if TYPE_CHECKING:
@@ -135,3 +136,12 @@ def test_targets_of_data_sets_are_met_or_missed() -> None:
     assert [row[-1] for row in rows[1:]] == ["met", "missed", "missed"]
     assert rows[1][2:4] == ["≤ 0.3", "0.3"]
     assert rows[3][2:4] == ["≥ 60", "59"]
+
+
+def test_studies_are_measured_and_asked() -> None:
+    runs, answers = study_bench.measure([2, 4, 8])
+    assert [one["rows"] for one in runs.values()] == [5 * size * (21 + 18 * 10) for size in runs]
+    assert answers["rows"] == runs[8]["rows"]
+    wanted = [line[0] for line in study_bench.verdicts(runs, answers)[1:]]
+    assert wanted == [target.text for target in study_bench.TARGETS.values()]
+    assert len(study_bench.costs(runs)) == 4
