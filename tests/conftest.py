@@ -9,7 +9,23 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Nothing is asked of a network, not even whether it is there.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 settings.register_profile("sightline", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sightline")
+
+
+@pytest.fixture(autouse=True)
+def _forget_screen() -> Iterator[None]:
+    """Have each test see a screen of its own width: the program keeps the one it began with."""
+    yield
+    printing = sys.modules.get("sightline.cli.printing")
+    if printing is not None:
+        printing.console.cache_clear()
