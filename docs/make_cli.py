@@ -32,7 +32,7 @@ def _usage(name: str, command: Any) -> str:
             word = parameter.name.upper()
             words.append(word if parameter.required else f"[{word}]")
         elif parameter.required:
-            words.append(f"{parameter.opts[0]} FILE")
+            words.append(f"{parameter.opts[0]} {parameter.metavar or 'FILE'}")
     options = ["[OPTIONS]"] if any(not _is_argument(one) for one in command.params) else []
     return " ".join(["sightline", name, *words, *options])
 

@@ -22,6 +22,7 @@ from benchmarks import data as data_bench
 from benchmarks import maps as bench
 from benchmarks import study as study_bench
 from sightline import (
+    analysis,
     data,
     executors,
     geometry,
@@ -31,6 +32,7 @@ from sightline import (
     records,
     results,
     runner,
+    stats,
     store,
     study,
 )
@@ -131,7 +133,7 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
     "module",
     [
         *(sightline, metrics, data, geometry, models, maps, records),
-        *(study, store, results, runner, executors),
+        *(study, store, results, runner, executors, analysis, stats, stats.sparsity),
     ],
     ids=lambda m: m.__name__,
 )
@@ -240,7 +242,7 @@ def test_links_lead_to_files(page: str) -> None:
 def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"
-    folders = ("metrics", "data", "models", "maps", "study", "store", "results", "runner")
+    folders = ("metrics", "stats", "data", "models", "maps", "study", "store", "results", "runner")
     homes = (ROOT, source, *(source / folder for folder in folders), DOCS)
     for name in set(re.findall(r"[\w/]+\.(?:py|md|toml)\b", tree)):
         assert any((home / name).is_file() for home in homes), name

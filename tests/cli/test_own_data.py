@@ -82,7 +82,8 @@ def test_a_folder_of_images_and_local_weights(home: Path, monkeypatch: pytest.Mo
     shown = json.loads(run("show", "runs/mine", *words).stdout)
     assert shown["lines"][0]["value"] == pytest.approx(means(expected, "iou@90"), abs=1e-6)
     for method in ("cls", "rollout", "gradcam", "random", "centre"):
-        assert numbers(said, "hf:weights", method)[-1] == 6
+        assert len(numbers(said, "hf:weights", method)) >= 5  # value, interval, chance, ceiling
+    assert "over 6 images" in said
     styles = run("show", "runs/mine", "--by", "styles").stdout
     assert all(style in styles for style in STYLES)
     assert "Nothing was left to do" in run("run", "../mine.yml", "--workers", 1).stdout
@@ -149,7 +150,7 @@ def test_images_without_a_map_are_told(home: Path) -> None:
         "No map of my-method for 1 of 6 images: 005.png",
     ]
     assert "rows of 5 maps" in said
-    assert numbers(said, "my-model", "my-method")[-1] == 5
+    assert "over 5 images" in said
 
 
 @pytest.mark.parametrize("method", ["cls", "saliency"])

@@ -88,11 +88,11 @@ def test_leaderboard_of_maps_made_elsewhere(given: Path) -> None:
     means = means.sort_values("value", ascending=False)
     assert [line[:2] for line in found] == [["net[/b]", method] for method in means.index]
     np.testing.assert_allclose(
-        [list(map(float, line[2:])) for line in found],
-        np.column_stack([means.to_numpy(), [6, 6]]),
+        [list(map(float, (line[2], *line[6:]))) for line in found],
+        means.to_numpy(),
         atol=6e-4,
     )
-    assert "Means of iou@90 over images, higher is better." in said
+    assert "Means of iou@90 over 6 images with 95% intervals, higher is better." in said
 
 
 @pytest.mark.parametrize("by", EVERY)
@@ -102,7 +102,12 @@ def test_every_table_and_its_json_agree(looks: Path, by: str) -> None:
     assert content["study"] == "looks"
     lines = content["lines"]
     assert lines
-    assert content["note"].split("; ")[0].removeprefix("means") in plain.replace("Means", "")
+    note = content["note"].split("; ")[0].removeprefix("means")
+    if by == "leaderboard":
+        note = note.replace("over images", "over 4 images")
+    if by in ("layers", "percentiles"):  # there is no room for them
+        note = note.replace(" with 95% intervals", "")
+    assert note in plain.replace("Means", "")
     if by == "layers":
         assert plain.count("best") == 2  # cls of two models
         return
@@ -140,7 +145,7 @@ def test_what_each_table_is_about(given: Path) -> None:
 def test_another_metric(given: Path, looks: Path) -> None:
     said = run("show", given, "--metric", "coverage").stdout
     assert said.startswith("given: coverage\n")
-    assert {line[-2] for line in data(said)} == {"1.000"}  # areas set no bound to coverage
+    assert {line[-1] for line in data(said)} == {"1.000"}  # areas set no bound to coverage
     assert "recall@50" in run("show", given, "--metric", "recall@50").stdout
     sweep = run("show", given, "--by", "percentiles", "--metric", "recall@50").stdout
     assert sweep.startswith("given: recall by percentile\n")
@@ -224,7 +229,7 @@ def test_baselines_alike_for_some_models() -> None:
     frame.attrs |= {"metric": "iou@90", "note": ""}
     _, table, *_ = leaderboard_blocks(frame, "s")
     columns: Any = table.columns  # type: ignore[union-attr]
-    assert list(columns[0].cells) == ["a", "b", "a and 1 more", "c"]
+    assert list(columns[0].cells) == ["a", "b", "a + 1 more", "c"]
     assert list(columns[1].cells) == ["cls", "cls", "random", "random"]
 
 
@@ -354,7 +359,7 @@ def test_labels_at_another_percentile(looks: Path) -> None:
         expected = results.feature_breakdown(percentile=50)
     assert [line["iou"] for line in content["lines"]] == pytest.approx(expected["iou"].to_list())
     assert "at percentile 50: " in content["note"]
-    assert "Means over regions at percentile 50: " in run("show", looks, *words[:-1]).stdout
+    assert "95% intervals by image, at percentile 50: " in run("show", looks, *words[:-1]).stdout
 
 
 @pytest.mark.parametrize("by", ["styles", "images", "labels"])

@@ -276,7 +276,7 @@ def test_bad_images_are_listed_and_left_out(study: Path, tmp_path: Path) -> None
         path = tmp_path / "data" / "images" / f"{number:03}.png"
         assert f"\n  {path}: cannot be read as an image" in said
     assert "Plan: 4 images with 6 regions, 1 model, 1 method, 4 maps, 1 task\n" in said
-    assert numbers(said, "demo/cnn", "edge")[-1] == 4
+    assert "Means of iou@90 over 4 images with 95% intervals" in said
     assert rows_of(tmp_path / "runs" / "given")["image"].nunique() == 4
 
 
@@ -519,11 +519,11 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     assert said.startswith("Plan: 4 images with ")
     board, _, chart = said.partition("iou@90 from the first layer to the last")
     for model, method in (("demo/vit", "cls"), ("demo/cnn", "gradcam"), ("demo/vit", "gradcam")):
-        value, chance, ceiling, n = numbers(board, model, method)[-4:]
-        assert 0 <= value <= 1
+        value, low, high, chance, ceiling = numbers(board, model, method)
+        assert 0 <= low <= value <= high <= 1
         assert 0 < chance < ceiling <= 1
-        assert n == 4
         assert re.search(rf"{model} {method} +[▁▂▃▄▅▆▇█]{{2}}  best ", chart)
+    assert "over 4 images with 95% intervals" in board
     assert "which flatters it: --layer split does not." in board
     assert re.search(r"a map that knows nothing +[▁▂▃▄▅▆▇█]  0\.\d{3}", chart)
     for name in ("study.yml", "rows", "maps", "manifest.json"):
@@ -534,6 +534,7 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
         [],
         ["--by", "labels"],
         ["--layer", "split", "--metric", "coverage"],
+        ["--a", "cls", "--b", "centre", "--by", "method"],
     ]
     for command in commands:
         assert Path(command[2]) == store

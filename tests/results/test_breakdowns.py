@@ -11,6 +11,7 @@ import pytest
 
 from sightline.records import Taxonomy, UnknownNameError
 from sightline.results import export_results, open_results
+from sightline.stats.confidence import interval
 from sightline.store import images_table
 from tests.results.slow import check_figures, halves, means, unit_scores
 from tests.results.stores import KINDS, TAXONOMY, make_store
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from sightline.results import Results
     from tests.results.stores import Made
 
-FIGURES = (
-    "iou chance ceiling recall recall_chance pointing pointing_chance coverage coverage_chance"
-)
-COLUMNS = ["label", *FIGURES.split(), "n", "images", "undefined"]
+OTHERS = ("recall", "pointing", "coverage")
+BESIDE = ("", "_low", "_high", "_chance")
+FIGURES = ["iou", "low", "high", "chance", "ceiling", *(f"{m}{b}" for m in OTHERS for b in BESIDE)]
+COLUMNS = ["label", *FIGURES, "n", "images", "undefined"]
 
 
 def names_of(made: Made, *, ancestors: bool) -> dict[tuple[str, int], list[str]]:
@@ -37,6 +38,15 @@ def names_of(made: Made, *, ancestors: bool) -> dict[tuple[str, int], list[str]]
         ]
         for region in made.regions.to_dict("records")
     }
+
+
+def slow_ends(units: dict[Any, Any], name: str) -> list[float]:
+    """Return the interval of a mean over units, clustered by image, within what scores can be."""
+    keys = sorted(units)
+    values = [units[key][0] for key in keys]
+    kind: Any = "share" if name == "pointing" else "mean"
+    found = interval(values, images=[key[0] for key in keys], kind=kind)
+    return [min(max(end, 0.0), 1.0) if end == end else end for end in (found.low, found.high)]
 
 
 @pytest.mark.parametrize("ancestors", [False, True])
@@ -66,6 +76,9 @@ def test_features_are_means_over_regions(
             figures = means(mine)
             for column, what in zip(columns, ("value", "chance", "ceiling"), strict=False):
                 assert line[column] == pytest.approx(figures[what], rel=2e-6, nan_ok=True)
+            before = "" if name == "iou@90" else f"{columns[0]}_"
+            ends = [line[f"{before}{end}"] for end in ("low", "high")]
+            assert ends == pytest.approx(slow_ends(mine, name), rel=2e-6, nan_ok=True)
             if name == "iou@90":
                 check_figures(line[["n", "undefined"]], figures)
                 defined = {key for key, unit in mine.items() if not math.isnan(unit[0])}
@@ -152,8 +165,9 @@ def test_styles_count_an_image_in_each_of_its_labels(
     )
     assert frame["label"].tolist() == ["baroque", "gothic"]
     for _, line in frame.iterrows():
-        mine = [unit for (image,), unit in units.items() if line["label"] in labels[image]]
+        mine = {key: unit for key, unit in units.items() if line["label"] in labels[key[0]]}
         check_figures(line, means(mine))
+        assert [line["low"], line["high"]] == pytest.approx(slow_ends(mine, metric), rel=2e-6)
     assert frame[["n", "undefined"]].to_numpy().sum() == 8 + 2 - 1
     assert "an image with two labels counts in both" in frame.attrs["note"]
     assert "images without a label, left out: 1" in frame.attrs["note"]

@@ -10,8 +10,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.results import open_results
+from sightline.stats.confidence import interval
 from sightline.store import images_table
 from tests.results.slow import check_figures, halves, means, unit_scores
 from tests.results.stores import KINDS, Kind, make_store
@@ -310,7 +312,8 @@ def test_layer_progression_has_a_line_for_each_layer(made: Made, results: Result
     every = results.layer_progression("coverage")
     assert len(every) == 4 + 4 + 5
     keys = ["model", "method", "group", "target", "layer"]
-    assert every.columns.tolist() == [*keys, "value", "chance", "ceiling", "n", "undefined"]
+    figures = ["value", "low", "high", "chance", "ceiling", "n", "undefined"]
+    assert every.columns.tolist() == [*keys, *figures]
     assert every["layer"].isna().sum() == 2
 
 
@@ -428,3 +431,98 @@ def test_one_image_has_no_other_half(tmp_path: Path) -> None:
     line = open_results(made.path).leaderboard(layer="split").iloc[0]
     assert (line["n"], line["undefined"]) == (0, 1)
     assert line["layer"].startswith("-|")
+
+
+# --- intervals -----------------------------------------------------------------------------------
+
+
+def slow_spread(units: dict[Any, Any], metric: str) -> dict[str, float]:
+    """Return the interval of a mean over images in the order of their names, within its range."""
+    name = metric.partition("@")[0]
+    kind: Any = "share" if name == "pointing" else "mean"
+    found = interval([units[image][0] for image in sorted(units)], kind=kind)
+    low, high = np.clip((found.low, found.high), *METRICS[name].range)
+    return {"low": low, "high": high, "median": found.median, "std": found.std}
+
+
+@pytest.mark.parametrize("metric", ["iou@90", "coverage", "kl", "pointing"])
+def test_intervals_are_over_images(made: Made, results: Results, metric: str) -> None:
+    board = results.leaderboard(metric, layer="all")
+    assert len(board) == 4 + 4 + 5
+    for _, line in board.iterrows():
+        layer = None if line["layer"] is pd.NA else line["layer"]
+        keys = {name: line[name] for name in ("model", "method", "target")}
+        units = unit_scores(made, metric, layer=layer, **keys)
+        check_figures(line, slow_spread(units, metric))
+        assert line["low"] <= line["value"] <= line["high"]
+    layers = results.layer_progression(metric)
+    same = ["model", "method", "target", "layer", "low", "high"]
+    pd.testing.assert_frame_equal(
+        layers[same].sort_values(same[:4]).reset_index(drop=True),
+        board[same].sort_values(same[:4]).reset_index(drop=True),
+    )
+
+
+def test_intervals_of_a_line_chosen_by_halves(made: Made, results: Results) -> None:
+    half = halves(made)
+    board = results.leaderboard("coverage", layer="split")
+    for model, method in LAYERED:
+        line = find(board, model=model, method=method)
+        layers = [int(layer) for layer in str(line["layer"]).split("|")] * 2
+        units = [
+            unit_scores(made, "coverage", model=model, method=method, layer=layer)
+            for layer in layers[:2]
+        ]
+        mixed = {(image,): units[here][image,] for image, here in half.items()}
+        check_figures(line, slow_spread(mixed, "coverage"))
+
+
+def test_intervals_of_percentiles_and_heads(made: Made, results: Results) -> None:
+    sweep = results.percentile_sweep("iou", model="demo/vit", method="cls", layer=2)
+    for _, line in sweep.iterrows():
+        name = f"iou@{line['percentile']:g}"
+        units = unit_scores(made, name, model="demo/vit", method="cls", layer=2)
+        check_figures(line, slow_spread(units, name))
+    for _, line in results.head_ranking(model="demo/vit", method="cls").iterrows():
+        keys = {"layer": line["layer"], "head": line["head"]}
+        units = unit_scores(made, "iou@90", model="demo/vit", method="cls", **keys)
+        check_figures(line, slow_spread(units, "iou@90"))
+
+
+def test_lines_do_not_change_each_others_intervals(results: Results) -> None:
+    every = find(results.leaderboard("coverage"), model="demo/vit", method="cls")
+    alone = results.leaderboard("coverage", model="demo/vit", method="cls").iloc[0]
+    assert (every["low"], every["high"]) == (alone["low"], alone["high"])
+
+
+def test_one_image_has_no_interval(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", count=2, kinds=(KINDS[0], KINDS[7]), skip=(2, 3))
+    with open_results(made.path) as found:
+        board = found.leaderboard()
+        assert board["n"].tolist() == [1, 1]
+        assert board["value"].notna().all()
+        assert board[["low", "high", "std"]].isna().all(axis=None)
+        assert found.layer_progression()["low"].isna().all()
+        assert found.feature_breakdown()["high"].isna().all()
+        assert found.style_breakdown()["low"].isna().all()
+
+
+def test_ends_are_scores_that_there_can_be(tmp_path: Path) -> None:
+    """Few images give wide intervals, but none beyond the range of a metric."""
+    made = make_store(tmp_path / "s", count=6, metrics=("recall", "pointing"))
+    with open_results(made.path) as found:
+        for frame in (found.leaderboard("recall@50"), found.leaderboard("pointing")):
+            assert frame["low"].min() >= 0
+            assert frame["high"].max() <= 1
+
+
+def test_an_infinite_score_has_no_interval(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", metrics=("kl",), kinds=KINDS[6:8])
+    for path in made.store.shards():
+        rows = pd.read_parquet(path)
+        rows.loc[(rows["metric"] == "kl") & (rows["method"] == "center"), "value"] = math.inf
+        _rewrite(path, rows)
+    board = open_results(made.path).leaderboard("kl").set_index("method")
+    assert board["value"].tolist()[1] == math.inf
+    assert board.loc["center", ["low", "high"]].isna().all()
+    assert board.loc["gradcam", ["low", "high"]].notna().all()

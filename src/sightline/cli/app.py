@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from sightline import __version__
-from sightline.cli import reading, studies
+from sightline.cli import comparing, reading, statistics, studies
 from sightline.cli.explaining import Options, explain_images
 from sightline.cli.model_tables import (
     describe_explained,
@@ -436,6 +436,9 @@ app.command()(studies.new)
 app.command()(studies.schema)
 app.command()(studies.run)
 app.command("show")(reading.show_store)
+app.command()(comparing.compare)
+app.command()(statistics.stats)
+app.command()(statistics.sparsity)
 app.command()(reading.query)
 app.command()(reading.export)
 app.command()(reading.diff)

@@ -13,9 +13,12 @@ from sightline.cli.stores import (
     counted,
     difference_blocks,
     frame_blocks,
+    frame_records,
     layer_lines,
     leaderboard_blocks,
     note_lines,
+    number_or_word,
+    without_intervals,
 )
 from sightline.records import InputError
 
@@ -99,8 +102,8 @@ def show_store(
             "metric": metric,
             "model": model,
             "method": method,
-            "layer": _number("layer", layer, ("best", "last", "split", "all")),
-            "head": _number("head", head, ("all",)),
+            "layer": number_or_word("layer", layer, ("best", "last", "split", "all")),
+            "head": number_or_word("head", head, ("all",)),
             "percentile": percentile,
         }
         frame = _table(results, by, {k: v for k, v in given.items() if v is not None})
@@ -108,7 +111,7 @@ def show_store(
     metric = frame.attrs.get("metric", "")
     if as_json:
         about = {"study": name, "metric": metric, "note": frame.attrs.get("note", "")}
-        show_json({**about, "lines": _records(frame)})
+        show_json({**about, "lines": frame_records(frame)})
         return
     title = f"{name}: {_LINES.get(by, '{metric}').format(metric=metric)}"
     if show_all:
@@ -116,20 +119,10 @@ def show_store(
     elif by == "leaderboard":
         show(*leaderboard_blocks(frame, name))
     elif by == "layers":
-        show(*layer_lines(frame), *note_lines(frame), "Every score: --all.")
+        frame.attrs["note"] = without_intervals(frame.attrs["note"])
+        show(*layer_lines(frame), *note_lines(frame), "Every score with its interval: --all.")
     else:
         show(*frame_blocks(compact(frame), title, more=_NARROW))
-
-
-def _number(option: str, text: str | None, words: tuple[str, ...]) -> str | int | None:
-    """Return the number of a layer or head, or one of the words that stand for some."""
-    if text is None or text in words:
-        return text
-    try:
-        return int(text)
-    except ValueError as error:
-        known = f"{', '.join(('a number', *words[:-1]))} or {words[-1]}"
-        raise InputError(f"--{option} must be {known}, got {text!r}") from error
 
 
 def _table(results: "Results", by: By, given: dict[str, Any]) -> "pd.DataFrame":
@@ -167,17 +160,6 @@ def _check_layer(by: By, layer: str | int | None) -> None:
         raise InputError(f"--layer all is for the leaderboard; --by {by} is about one layer")
 
 
-def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the lines of a table as JSON holds them; what is missing or infinite is null."""
-    import json
-
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise InputError(f"two columns are called {twice[0]!r}: name one of them with AS")
-    text = frame.to_json(orient="records", double_precision=15, date_format="iso")
-    return json.loads(text)  # type: ignore[no-any-return]
-
-
 def query(
     store: Annotated[Path, _STORE],
     sql: Annotated[
@@ -201,7 +183,7 @@ def query(
         except InputError as error:
             raise InputError(_one_line(str(error))) from error
     if as_json:
-        show_json(_records(frame))
+        show_json(frame_records(frame))
         return
     shown = len(frame) if show_all else SHOWN_LINES
     show(*frame_blocks(frame, counted(len(frame), "line"), shown, whole=show_all))

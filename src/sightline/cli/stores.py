@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number
+from sightline.records import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,22 +20,30 @@ if TYPE_CHECKING:
 __all__ = [
     "SHOWN_LINES",
     "compact",
+    "comparison_blocks",
     "counted",
     "demo_lines",
     "difference_blocks",
     "finished_lines",
     "frame_blocks",
+    "frame_records",
     "layer_lines",
     "leaderboard_blocks",
+    "merged",
     "note_lines",
+    "number_or_word",
     "skipped_lines",
     "summary_blocks",
     "timespan",
+    "without_intervals",
 ]
 
 SHOWN_LINES = 40
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_EXTRA = ("corrected", "images", "selected", "area", "rank", "group", "chosen")  # --all shows them
+# Columns that --all shows.
+_EXTRA = ("corrected", "images", "selected", "area", "rank", "group", "chosen", "median", "std")
+_INTERVAL = "95% interval"
+_NUMBERS = ("layer", "layers", _INTERVAL, "band at 30%")  # columns of texts that are no names
 _NOTHING = "a map that knows nothing"
 _NARROWEST = 10  # letters that a name keeps where the screen is narrow
 
@@ -91,9 +100,11 @@ def finished_lines(run: "Run", program: str) -> list[str]:
 def demo_lines(path: Path, program: str) -> list[str]:
     """Return what to look at after the demo."""
     command = shlex.join([program, "show", str(path)])
+    compare = shlex.join([program, "compare", str(path)])
     return [
         f"  {command} --by labels",
         f"  {command} --layer split --metric coverage",
+        f"  {compare} --a cls --b centre --by method",
         f"The study, with every choice: {path / 'study.yml'}; the rows: {path / 'rows'}",
         f"The maps: {path / 'maps'}; what was used: {path / 'manifest.json'}",
     ]
@@ -109,7 +120,59 @@ def summary_blocks(path: Path) -> "list[Table | str]":
 
 def leaderboard_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]":
     """Return a leaderboard; baselines that are alike for several models share a line."""
-    return frame_blocks(compact(_merged(frame)), f"{study}: {frame.attrs['metric']}", len(frame))
+    shown = _counted_once(compact(merged(frame)))
+    return frame_blocks(shown, f"{study}: {frame.attrs['metric']}", len(frame))
+
+
+def _counted_once(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table that says how many images there are below it, where all lines have as many."""
+    if len(frame) and frame["n"].nunique() == 1 and " over images" in frame.attrs["note"]:
+        images = counted(int(frame["n"].iloc[0]), "image")
+        note = frame.attrs["note"].replace(" over images", f" over {images}", 1)
+        frame = frame.drop(columns="n")
+        frame.attrs["note"] = note
+    return frame
+
+
+def comparison_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]":
+    """Return a comparison: what was tested, what that means, and how to read it."""
+    layer = "layer " if frame.attrs["by"] == "layer" else ""
+    sides = [
+        f"{side} = {layer}{frame[side].iloc[0]}"
+        for side in ("a", "b")
+        if frame[side].nunique() == 1
+    ]
+    title = f"{study}: {', '.join([frame.attrs['metric'], *sides])}"
+    heading, table, *notes = frame_blocks(_counted_once(_tested(frame)), title, len(frame))
+    return [heading, table, *frame.attrs["summary"], *notes]
+
+
+def _tested(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the pairs that differ, or all where none does, in columns that fit a screen."""
+    by, differ = frame.attrs["by"], frame["equal"] != 1
+    some = frame[differ] if differ.any() else frame
+    figures = {"value_a": "a", "value_b": "b", "difference": "a − b"}
+    names = [one for one in ("model", "method", "target") if one != by]
+    shown = some[[*names, *figures, "low", "high", "p", "p_holm", "n"]].rename(columns=figures)
+    if len(some) == 1:
+        shown = shown.drop(columns="p_holm")
+    if by != "layer":
+        both = [_marked(some[f"layer_{side}"], some[f"chosen_{side}"]) for side in ("a", "b")]
+        layers = [", ".join(filter(None, pair)) for pair in zip(*both, strict=True)]
+        shown.insert(len(names), "layers", layers)
+    for place, side in enumerate(("a", "b")):
+        if frame[side].nunique() > 1:
+            shown.insert(place, f"{by} {side}", some[side])
+    told = [part for part in _notes(frame) if not re.search("same images|split-half", part)]
+    ways = _ways([*some["chosen_a"], *some["chosen_b"]])
+    shown.attrs = {**frame.attrs, "note": "; ".join([*told, *ways])}
+    return compact(shown)
+
+
+def _marked(layers: "pd.Series[Any]", chosen: "pd.Series[Any]") -> "list[str]":
+    """Return layers as texts, with a mark where they were chosen on the same images."""
+    texts = layers.astype(object).where(layers.notna(), "").astype(str)
+    return list(texts.where(~chosen.astype(str).str.contains("same images"), texts + "*"))
 
 
 def compact(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -117,19 +180,42 @@ def compact(frame: "pd.DataFrame") -> "pd.DataFrame":
 
     How layers were chosen becomes a mark on them and a note.
     """
-    shown = frame.copy()
+    shown = _with_interval(frame)
     if "chosen" in shown and "layer" in shown:
-        same = shown["chosen"].astype(str).str.contains("same images")
-        layers = shown["layer"].astype(object).where(shown["layer"].notna(), "").astype(str)
-        shown["layer"] = layers.where(~same, layers + "*")
-        told = [part for part in _notes(frame) if "see chosen" not in part]
+        shown["layer"] = _marked(shown["layer"], shown["chosen"])
+        told = [part for part in _notes(shown) if "see chosen" not in part]
         shown.attrs["note"] = "; ".join([*told, *_ways(shown["chosen"])])
     return shown.drop(columns=[name for name in shown if _dull(str(name), shown[name])])
 
 
+def _with_interval(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a copy of a table whose intervals are one column, where there is room for it."""
+    shown = frame.copy()
+    if not {"low", "high"} <= set(frame):
+        return shown
+    low, high = (frame[end].to_numpy(float) for end in ("low", "high"))
+    if "percentile" in frame:
+        shown.attrs["note"] = without_intervals(frame.attrs["note"])
+    else:
+        place = list(shown).index("low")
+        shown.insert(place, _INTERVAL, [_between(*both) for both in zip(low, high, strict=True)])
+    if "iou" in frame and frame["iou"].notna().any():
+        shown = shown.drop(columns="coverage")
+    return shown.drop(columns=["low", "high"])
+
+
+def without_intervals(note: str) -> str:
+    """Return a note for a table whose intervals are not shown."""
+    return note.replace(" with 95% intervals", "")
+
+
+def _between(low: float, high: float) -> str:
+    return "" if low != low else f"{number(low)} to {number(high)}"
+
+
 def _dull(name: str, values: "pd.Series[Any]") -> bool:
     """Say whether a column tells nothing, or only what few ask for."""
-    if name in _EXTRA or name.endswith("_chance"):
+    if name in _EXTRA or name.endswith(("_chance", "_low", "_high")):
         return True
     if name == "undefined":
         return not values.any()
@@ -158,7 +244,7 @@ def _ways(chosen: Iterable[Any]) -> list[str]:
     return found
 
 
-def _merged(frame: "pd.DataFrame") -> "pd.DataFrame":
+def merged(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Join the lines of a baseline whose scores are the same for several models."""
     import pandas as pd
 
@@ -167,7 +253,7 @@ def _merged(frame: "pd.DataFrame") -> "pd.DataFrame":
     firsts = []
     for keys, lines in frame.groupby(alike, sort=False, dropna=False):
         if keys[1] == "baseline" and len(lines) > 1:
-            others = f"{lines['model'].iloc[0]} and {len(lines) - 1} more"
+            others = f"{lines['model'].iloc[0]} + {len(lines) - 1} more"
             shared = f"all {models} models" if len(lines) == models else others
             firsts.append(lines.head(1).assign(model=shared))
         else:
@@ -245,7 +331,7 @@ def _cells(values: "pd.Series[Any]") -> list[str]:
 def _is_text(values: "pd.Series[Any]") -> bool:
     from pandas.api.types import is_numeric_dtype
 
-    return not is_numeric_dtype(values.dtype) and values.name != "layer"
+    return not is_numeric_dtype(values.dtype) and values.name not in _NUMBERS
 
 
 def _wide(table: "Table") -> str:
@@ -278,8 +364,32 @@ def _written(value: Any, name: str) -> str:
         return ""
     if not isinstance(value, float):
         return str(value)
+    if name == "p" or name.startswith("p_"):
+        return f"{value:.2g}"
     tiny = 0 < abs(value) < 0.0005
     return f"{value:.3g}" if tiny or name in ("rank", "percentile") else number(value)
+
+
+def frame_records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the lines of a table as JSON holds them; what is missing or infinite is null."""
+    import json
+
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise InputError(f"two columns are called {twice[0]!r}: name one of them with AS")
+    text = frame.to_json(orient="records", double_precision=15, date_format="iso")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def number_or_word(option: str, text: str | None, words: tuple[str, ...]) -> str | int | None:
+    """Return the number of a layer or head, or one of the words that stand for some."""
+    if text is None or text in words:
+        return text
+    try:
+        return int(text)
+    except ValueError as error:
+        known = f"{', '.join(('a number', *words[:-1]))} or {words[-1]}"
+        raise InputError(f"--{option} must be {known}, got {text!r}") from error
 
 
 def layer_lines(frame: "pd.DataFrame") -> list[str]:

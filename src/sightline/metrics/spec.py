@@ -160,6 +160,9 @@ class MetricSpec:
         Whether `score_maps` gives it without being asked.
     aliases
         Other names of the same thing.
+    share
+        Whether a value is a hit or a miss (a share where pixels tie), so that a mean over images
+        is a share of them.
     """
 
     name: str
@@ -181,6 +184,7 @@ class MetricSpec:
     one_pass: bool = False
     aliases: tuple[str, ...] = ()
     ceiling: Formula | None = None
+    share: bool = False
 
 
 METRICS: Registry[MetricSpec] = Registry("metric")
@@ -361,6 +365,7 @@ for _spec in (
         level="region",
         one_pass=True,
         aliases=("pointing_game",),
+        share=True,
     ),
     MetricSpec(
         "top_k_pointing",
@@ -390,6 +395,7 @@ for _spec in (
         "k is in pixels, so its meaning changes with resolution",
         "Zhang et al. 2016, arXiv:1608.00507",
         one_pass=True,
+        share=True,
     ),
     MetricSpec(
         "auc_roc",
@@ -563,6 +569,7 @@ for _spec in (
         "Deselaers et al. 2012",
         level="dataset",
         thresholded=True,
+        share=True,
     ),
     MetricSpec(
         "max_box_acc",
@@ -578,6 +585,7 @@ for _spec in (
         level="dataset",
         spatial=True,
         needs=("boxes",),
+        share=True,
     ),
     MetricSpec(
         "pxap",

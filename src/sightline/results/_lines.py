@@ -5,8 +5,11 @@ from __future__ import annotations
 # The texts put together here are SQL of ours, with checked names.
 # ruff: noqa: S608
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from sightline.metrics import METRICS
 from sightline.records import InputError, UnknownNameError
@@ -16,6 +19,8 @@ from sightline.results._views import Name, full_model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import pyarrow as pa
+
     from sightline.results._catalogue import Where
     from sightline.results._tables import Tables
 
@@ -23,6 +28,7 @@ __all__ = [
     "HALVES",
     "Candidate",
     "Line",
+    "Scores",
     "Sums",
     "find_line",
     "make_lines",
@@ -34,7 +40,8 @@ __all__ = [
 
 # Of a mean; further digits come from rounding and decide no rank.
 DIGITS = 12
-HALVES = "SELECT image, (row_number() OVER (ORDER BY sha256(image)) - 1) % 2 AS half FROM images"
+HALVES = """SELECT image, (row_number() OVER (ORDER BY sha256(image)) - 1) % 2 AS half,
+  row_number() OVER (ORDER BY image) - 1 AS number FROM images"""
 
 
 class Candidate(NamedTuple):
@@ -72,8 +79,33 @@ def _add(one: float, other: float) -> float:
     return other if math.isnan(one) else one if math.isnan(other) else one + other
 
 
-_NOTHING = Sums(0, 0, *[math.nan] * 5)
-Halves = tuple[Sums, Sums]
+class Scores(NamedTuple):
+    """Scores of single images.
+
+    Attributes
+    ----------
+    sums
+        Over all of them.
+    numbers
+        Of the images with a defined score, in the order of their names.
+    values
+        The scores of these images, after the mean over seeds.
+    """
+
+    sums: Sums
+    numbers: Any
+    values: Any
+
+    def __add__(self, other: object) -> Scores:
+        if not isinstance(other, Scores):
+            return NotImplemented
+        pairs = zip(self[1:], other[1:], strict=True)
+        return Scores(self.sums + other.sums, *map(np.concatenate, pairs))
+
+
+_NONE = (np.empty(0, np.int64), np.empty(0))
+_NOTHING = Scores(Sums(0, 0, *[math.nan] * 5), *_NONE)
+Halves = tuple[Scores, Scores]
 Candidates = dict[Candidate, Halves]
 Found = dict[tuple[str, int | None], Candidates]
 
@@ -91,8 +123,8 @@ class Line:
         they were chosen by halves.
     chosen
         How, in words; empty where there was nothing to choose.
-    sums
-        Of the scores.
+    scores
+        Those of the images.
     seed
         That of the maps, where one was asked for.
     blind
@@ -105,9 +137,14 @@ class Line:
     group: str
     picks: tuple[Candidate, Candidate]
     chosen: str
-    sums: Sums
+    scores: Scores = field(compare=False, repr=False)
     seed: int | None = None
     blind: tuple[int, ...] = ()
+
+    @property
+    def sums(self) -> Sums:
+        """Over the images."""
+        return self.scores.sums
 
     @property
     def method(self) -> str:
@@ -149,8 +186,8 @@ class Line:
         chosen = f" ({self.chosen})" if self.chosen else ""
         return " · ".join(part for part in parts if part) + chosen
 
-    def at(self, found: Found) -> Sums:
-        """Return the line's sums out of those of another metric."""
+    def at(self, found: Found) -> Scores:
+        """Return the line's scores out of those of another metric."""
         return _put_together(found.get((self.model, self.head), {}), self.picks, self.blind)
 
     def sql(self) -> str:
@@ -247,40 +284,54 @@ def make_lines(
         groups = {pick: tables.catalogue.group(model, pick.method) for pick in candidates}
         for same in _same_line(candidates, groups, method):
             chosen = _chosen(same, method or layer, layer, sign)
-            for picks, how, sums, blind in chosen:
+            for picks, how, scores, blind in chosen:
                 group = _both(groups[picks[0]], groups[picks[1]])
-                found.append(Line(model, head, group, picks, how, sums, where.seed, blind))
+                found.append(Line(model, head, group, picks, how, scores, where.seed, blind))
     return found
 
 
 def sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
-    """Return the sums of all maps, by model and head, over each half of the images."""
+    """Return the scores of all maps, by model and head, over each half of the images."""
     by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
     scores = tables.scores(names, where.models, where.methods)
     units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by)
     sql = f"""WITH units AS ({units})
 SELECT metric, threshold, model, head, method, target, layer, coalesce(half, 0) AS half,
-  count(value) AS n, count(*) - count(value) AS undefined, sum(value ORDER BY image) AS value,
-  {", ".join(_total_sql(figure) for figure in Sums._fields[3:])}
+  count(value) AS n, count(*) - count(value) AS undefined, sum(value ORDER BY number) AS value,
+  {", ".join(_total_sql(figure) for figure in Sums._fields[3:])},
+  list(number ORDER BY number) FILTER (value IS NOT NULL) AS numbers,
+  list(value ORDER BY number) FILTER (value IS NOT NULL) AS scores
 FROM units LEFT JOIN ({HALVES}) USING (image)
-GROUP BY ALL ORDER BY ALL NULLS FIRST"""
+GROUP BY ALL ORDER BY metric, threshold, model, head NULLS FIRST, method, target,
+  layer NULLS FIRST, half"""
     found: dict[Name, Found] = {name: {} for name in names}
-    for metric, threshold, model, head, *pick_of, half, sums in map(_read, tables.fetch(sql)):
+    for metric, threshold, model, head, *pick_of, half, here in _read(tables.arrow(sql)):
         pick = Candidate(*pick_of)
         candidates = found[Name(metric, threshold)].setdefault((model, head), {})
         halves = candidates.setdefault(pick, (_NOTHING, _NOTHING))
-        candidates[pick] = (halves[0], sums) if half else (sums, halves[1])
+        candidates[pick] = (halves[0], here) if half else (here, halves[1])
     return found
 
 
-def _read(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Put the numbers behind the names of a line together."""
-    return *row[:8], Sums(*(_number(total) for total in row[8:]))
+def _read(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the names of lines with their scores."""
+    *columns, numbers, values = table.columns
+    lists = zip(_arrays(numbers), _arrays(values), strict=True)
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    for row, arrays in zip(rows, lists, strict=True):
+        yield *row[:8], Scores(Sums(*(_number(total) for total in row[8:])), *arrays)
+
+
+def _arrays(column: pa.ChunkedArray) -> Iterator[Any]:
+    """Yield the lists of a column as arrays; a list that is null is empty."""
+    for chunk in column.chunks:
+        flat = chunk.values.to_numpy(zero_copy_only=False)
+        yield from (flat[start:end] for start, end in pairwise(chunk.offsets.to_pylist()))
 
 
 def _total_sql(figure: str) -> str:
     """Return the sum of what stands beside scores, null unless it stands beside all of them."""
-    total = f"sum({figure} ORDER BY image)"
+    total = f"sum({figure} ORDER BY number)"
     return f"CASE WHEN count({figure}) = count(value) THEN {total} END AS {figure}"
 
 
@@ -301,8 +352,8 @@ def _same_line(
 
 def _chosen(
     candidates: Candidates, how: int | str, layer: int | str, sign: int
-) -> Iterator[tuple[tuple[Candidate, Candidate], str, Sums, tuple[int, ...]]]:
-    """Yield what lines are made of: maps for each half, how chosen, sums, halves without maps."""
+) -> Iterator[tuple[tuple[Candidate, Candidate], str, Scores, tuple[int, ...]]]:
+    """Yield what lines are made of: maps for each half, how chosen, scores, halves without maps."""
     if layer == "last":
         last: dict[tuple[str, str], Candidate] = {pick[:2]: pick for pick in candidates}
         number = len(candidates)
@@ -317,19 +368,19 @@ def _chosen(
         return
     among = _among(candidates)
     if how == "best":
-        best = _best({pick: _total(halves) for pick, halves in candidates.items()}, sign)
+        best = _best({pick: _total(halves).sums for pick, halves in candidates.items()}, sign)
         yield (best, best), f"best of {among} on the same images", _total(candidates[best]), ()
         return
     # The maps for a half are those that did best on the other half.
     first, second = (
-        _best({pick: halves[other] for pick, halves in candidates.items()}, sign)
+        _best({pick: halves[other].sums for pick, halves in candidates.items()}, sign)
         for other in (1, 0)
     )
     blind = tuple(
-        half for half in (0, 1) if not any(two[1 - half].n for two in candidates.values())
+        half for half in (0, 1) if not any(two[1 - half].sums.n for two in candidates.values())
     )
-    sums = _put_together(candidates, (first, second), blind)
-    yield (first, second), f"split-half of {among}{_BLIND[blind]}", sums, blind
+    scores = _put_together(candidates, (first, second), blind)
+    yield (first, second), f"split-half of {among}{_BLIND[blind]}", scores, blind
 
 
 _WITHOUT = "no score of the other half is defined"
@@ -343,16 +394,21 @@ _BLIND = {
 
 def _put_together(
     candidates: Candidates, picks: tuple[Candidate, Candidate], blind: tuple[int, ...]
-) -> Sums:
-    """Return the sums of what was picked for each half; all is undefined where nothing was."""
+) -> Scores:
+    """Return the scores of what was picked for each half; all is undefined where nothing was."""
     first, second = (
         candidates.get(pick, (_NOTHING, _NOTHING))[half] for half, pick in enumerate(picks)
     )
     halves = [
-        Sums(0, sums.n + sums.undefined, *[math.nan] * 5) if half in blind else sums
-        for half, sums in enumerate((first, second))
+        _undefined(scores.sums) if half in blind else scores
+        for half, scores in enumerate((first, second))
     ]
     return halves[0] + halves[1]
+
+
+def _undefined(sums: Sums) -> Scores:
+    """Return as many scores, none of which is defined."""
+    return Scores(Sums(0, sums.n + sums.undefined, *[math.nan] * 5), *_NONE)
 
 
 def _among(candidates: Candidates) -> str:
@@ -364,7 +420,7 @@ def _among(candidates: Candidates) -> str:
     return f"{len(candidates)} {what}"
 
 
-def _total(halves: Halves) -> Sums:
+def _total(halves: Halves) -> Scores:
     return halves[0] + halves[1]
 
 

@@ -147,6 +147,12 @@ class Tables:
         with self.naming_damage():
             return fetch_frame(connection.cursor(), sql, values)
 
+    def arrow(self, sql: str) -> pa.Table:
+        """Return what a query of ours finds, as Arrow holds it."""
+        connection = self.connection
+        with self.naming_damage():
+            return connection.cursor().sql(sql).to_arrow_table()
+
     def fetch(self, sql: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Return the lines that a query of ours finds."""
         connection = self.connection

@@ -7,10 +7,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sightline.metrics.selection import Threshold
 from sightline.records import Taxonomy
 from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, units_of
+from sightline.results._values import ends_of
 from sightline.results._views import Name, quote
 from sightline.results.leaderboard import so_far, with_note
 
@@ -32,7 +35,18 @@ def _means_sql(order: str) -> str:
     )
     return f"""avg(value ORDER BY {order}) AS value, {chance}, {ceiling},
   count(value) AS n, count(DISTINCT image) FILTER (value IS NOT NULL) AS images,
-  count(*) - count(value) AS undefined"""
+  count(*) - count(value) AS undefined,
+  list(value ORDER BY {order}) FILTER (value IS NOT NULL) AS scores,
+  list(image ORDER BY {order}) FILTER (value IS NOT NULL) AS units"""
+
+
+def _with_interval(frame: pd.DataFrame, name: Name) -> pd.DataFrame:
+    """Put 95% intervals, clustered by image, in the place of the single scores."""
+    ends = [ends_of(name, *both) for both in zip(frame["scores"], frame["units"], strict=True)]
+    place = list(frame).index("value") + 1
+    for what, number in (("high", 1), ("low", 0)):
+        frame.insert(place, what, np.array([one[number] for one in ends], float))
+    return frame.drop(columns=["scores", "units"])
 
 
 def feature_breakdown(
@@ -57,15 +71,17 @@ def feature_breakdown(
     counts = found[stored[0]]
     columns: dict[str, Any] = {"label": counts.index.to_series()}
     for name in names:
-        beside = ("chance", "ceiling") if name.metric == "iou" else (f"{name.metric}_chance",)
-        for column, source in zip((name.metric, *beside), _FIGURES, strict=False):
+        before = "" if name.metric == "iou" else f"{name.metric}_"
+        beside = _FIGURES if name.metric == "iou" else _FIGURES[:-1]
+        for source in beside:
+            column = name.metric if source == "value" else f"{before}{source}"
             columns[column] = found[name][source] if name in found else math.nan
     columns |= {column: counts[column] for column in ("n", "images", "undefined")}
     frame = pd.DataFrame(columns, index=counts.index).reset_index(drop=True)
     lacking = ", ".join(str(name) for name in names if name not in stored)
     return with_note(
         frame,
-        f"means over regions at {_called(token)}: {line.told()}",
+        f"means over regions with 95% intervals by image, at {_called(token)}: {line.told()}",
         _instead(token) if percentile is None else "",
         f"not computed by this study: {lacking}" if lacking else "",
         "" if len(frame) else "the study scored no single regions",
@@ -73,7 +89,7 @@ def feature_breakdown(
     )
 
 
-_FIGURES = ("value", "chance", "ceiling")
+_FIGURES = ("value", "low", "high", "chance", "ceiling")
 _USUAL = "90"
 
 
@@ -103,7 +119,7 @@ def _by_label(tables: Tables, name: Name, line: Line, *, ancestors: bool) -> pd.
 SELECT name AS label, {_means_sql("image, region")}
 FROM units JOIN regions USING (image, region) JOIN ({_labels_sql(tables, ancestors)}) USING (label)
 GROUP BY name ORDER BY name"""
-    return tables.frame(sql, line.values()).set_index("label")
+    return _with_interval(tables.frame(sql, line.values()), name).set_index("label")
 
 
 def _labels_sql(tables: Tables, ancestors: bool) -> str:
@@ -130,13 +146,13 @@ def style_breakdown(
     AS label
   FROM units JOIN images USING (image))
 SELECT label, {_means_sql("image")} FROM labelled GROUP BY label ORDER BY label"""
-    frame = tables.frame(sql, line.values())
+    frame = _with_interval(tables.frame(sql, line.values()), name)
     without = int(frame.loc[frame["label"].isna(), ["n", "undefined"]].to_numpy().sum())
     frame = frame[frame["label"].notna()].drop(columns="images").reset_index(drop=True)
     frame.attrs["metric"] = str(name)
     return with_note(
         frame,
-        f"means of {name} over images: {line.told()}",
+        f"means of {name} over images with 95% intervals: {line.told()}",
         "an image with two labels counts in both",
         f"images without a label, left out: {without}" if without else "",
         so_far(tables),

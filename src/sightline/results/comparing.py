@@ -1,4 +1,4 @@
-"""Two models, or two methods, image by image."""
+"""Two models, methods or layers, image by image."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import numpy as np
 
 from sightline.metrics import METRICS
 from sightline.records import InputError
-from sightline.results._lines import make_lines, units_of
-from sightline.results.leaderboard import layer_column, so_far, with_note
+from sightline.results._catalogue import BASELINE
+from sightline.results._lines import make_lines
+from sightline.results._values import image_table
+from sightline.results._wording import beside, sentences, summary
+from sightline.results.leaderboard import CHOSEN, layer_column, so_far, with_note
+from sightline.stats.confidence import intervals
+from sightline.stats.paired import compare_family, effect_size, wilcoxon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +27,18 @@ if TYPE_CHECKING:
     from sightline.results._tables import Tables
     from sightline.results._views import Name
 
+    Pairs = Sequence[tuple[Line, Line]]
+
 __all__ = ["By", "compare"]
 
-By = Literal["model", "method"]
+By = Literal["model", "method", "layer"]
 # Scores closer than this are equal.
 _EQUAL = 1e-9
+_OTHERS = {"model": "method", "method": "model", "layer": "model with layers"}
+_NULL = (
+    "two-sided p by sign-flip test: if a and b were exchangeable on every image, each difference "
+    "might as well have the other sign"
+)
 
 
 def compare(
@@ -37,42 +49,74 @@ def compare(
 
     if layer == "all":
         raise InputError("layer must be best, split, last or a number; got 'all'")
-    first, second = (make_lines(tables, name, where, layer) for where in sides)
+    first, second = (_lines(tables, name, where, layer, by) for where in sides)
     pairs = [(a, b) for a in first for b in second if _belong(a, b, by)]
     if not pairs:
-        raise InputError(f"nothing to compare: no {_other(by)} is stored for both")
-    frame = pd.DataFrame([_named(a, b, by) | _pair(tables, name, a, b) for a, b in pairs])
+        raise InputError(f"nothing to compare: no {_OTHERS[by]} is stored for both")
+    names = pd.DataFrame([_named(a, b, by) for a, b in pairs])
     for column in ("layer_a", "layer_b"):
-        frame[column] = layer_column(frame[column].astype(object))
+        names[column] = layer_column(names[column].astype(object))
+    chosen = {f"chosen_{side}": [line.chosen for line in lines] for side, lines in _sides(pairs)}
+    frame = names.assign(**_figures(name, pairs), **chosen)
     frame.attrs["metric"] = str(name)
+    frame.attrs["by"] = by
+    frame.attrs["sentences"] = sentences(frame)
+    frame.attrs["summary"] = summary(frame, [a.group == b.group == BASELINE for a, b in pairs])
+    return with_note(
+        frame,
+        *_notes(name, pairs, frame),
+        beside(name),
+        _alone(first, second, pairs),
+        so_far(tables),
+    )
+
+
+def _lines(tables: Tables, name: Name, where: Where, layer: int | str, by: By) -> list[Line]:
+    """Return the lines of one side; maps without layers have none to compare."""
+    found = make_lines(tables, name, where, layer)
+    return [line for line in found if by != "layer" or line.layer is not None]
+
+
+def _sides(pairs: Pairs) -> tuple[tuple[str, list[Line]], tuple[str, list[Line]]]:
+    return ("a", [a for a, _ in pairs]), ("b", [b for _, b in pairs])
+
+
+def _notes(name: Name, pairs: Pairs, frame: pd.DataFrame) -> list[str]:
+    """Say what the unit and the null are, what is corrected for, and how layers were chosen."""
+    count = int((frame["p"].notna() & (frame["equal"] < 1)).sum())
+    over = f"corrected for the {count} comparisons of this table: p_holm, p_bh, p_max_t"
     chosen = {line.chosen for pair in pairs for line in pair if line.chosen}
-    note = f"{name}, paired by image; differences are a − b"
-    alone = _alone([*first, *second], pairs)
-    return with_note(frame, note, " and ".join(sorted(chosen)), alone, so_far(tables))
+    best = any("same images" in how for how in chosen)
+    return [
+        f"mean differences of {name} over images, a − b, with 95% intervals",
+        _NULL,
+        over if count > 1 else "",
+        " and ".join(sorted(chosen)),
+        f"{CHOSEN}, which p does not allow for" if best else "",
+    ]
 
 
-def _alone(lines: Sequence[Line], pairs: Sequence[tuple[Line, Line]]) -> str:
+def _alone(first: Sequence[Line], second: Sequence[Line], pairs: Pairs) -> str:
     """Name the lines that have no counterpart."""
     paired = {id(line) for pair in pairs for line in pair}
-    names = [replace(line, chosen="").told() for line in lines if id(line) not in paired]
+    lines = [line for line in (*first, *second) if id(line) not in paired]
+    names = [replace(line, chosen="").told() for line in lines]
     return f"stored for one of the two only, and left out: {', '.join(names)}" if names else ""
-
-
-def _other(by: By) -> str:
-    return "method" if by == "model" else "model"
 
 
 def _belong(a: Line, b: Line, by: By) -> bool:
     """Say whether two lines differ only in what is compared."""
     if by == "model":
         return (a.picks[0][:2], a.head) == (b.picks[0][:2], b.head)
+    if by == "layer":
+        return (a.model, a.picks[0][:2], a.head) == (b.model, b.picks[0][:2], b.head)
     targets = {a.target, b.target} - {""}
     return (a.model, a.head) == (b.model, b.head) and len(targets) < 2
 
 
 def _named(a: Line, b: Line, by: By) -> dict[str, Any]:
     """Return what is compared, and what both have in common."""
-    first, second = (a.model, b.model) if by == "model" else (a.method, b.method)
+    first, second = (str(getattr(line, by)) for line in (a, b))
     return {
         "a": first,
         "b": second,
@@ -84,30 +128,53 @@ def _named(a: Line, b: Line, by: By) -> dict[str, Any]:
     }
 
 
-def _pair(tables: Tables, name: Name, a: Line, b: Line) -> dict[str, Any]:
-    """Return the figures of one pair."""
-    one, other = (
-        tables.frame(units_of(tables, name, line), line.values()).set_index("image")["value"]
-        for line in (a, b)
-    )
-    images = one.index.union(other.index)
-    x, y = (side.reindex(images).to_numpy(np.float64) for side in (one, other))
-    both = np.isfinite(x) & np.isfinite(y)
-    gaps = (x - y)[both]
+def _figures(name: Name, pairs: Pairs) -> dict[str, Any]:
+    """Return the figures of all pairs, column by column."""
+    table = image_table([line for _, lines in _sides(pairs) for line in lines])
+    table[np.isinf(table)] = np.nan
+    a, b = table[:, : len(pairs)], table[:, len(pairs) :]
+    both = np.isfinite(a) & np.isfinite(b)
+    gaps = np.where(both & (np.abs(a - b) <= _EQUAL), 0.0, a - b)
+    n = both.sum(axis=0)
     direction = METRICS[name.metric].direction
     better = gaps * {"higher": 1, "lower": -1, "neither": np.nan}[direction]
+    shares = {"better": better > 0, "equal": gaps == 0, "worse": better < 0}
+    unknown = {"better", "worse"} if direction == "neither" else set()
     return {
-        "n": int(both.sum()),
-        "value_a": _mean(x[both]),
-        "value_b": _mean(y[both]),
-        "difference": _mean(gaps),
-        "better": _mean(better > _EQUAL) if direction != "neither" else np.nan,
-        "equal": _mean(np.abs(gaps) <= _EQUAL),
-        "worse": _mean(better < -_EQUAL) if direction != "neither" else np.nan,
-        "only_a": int((np.isfinite(x) & ~np.isfinite(y)).sum()),
-        "only_b": int((np.isfinite(y) & ~np.isfinite(x)).sum()),
+        "n": n,
+        "value_a": _means(a, both),
+        "value_b": _means(b, both),
+        "difference": _means(gaps, both),
+        **_tests(name, gaps),
+        **{what: _means(np.nan if what in unknown else on, both) for what, on in shares.items()},
+        "only_a": (np.isfinite(a) & ~both).sum(axis=0),
+        "only_b": (np.isfinite(b) & ~both).sum(axis=0),
     }
 
 
-def _mean(values: Any) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
+def _tests(name: Name, gaps: Any) -> dict[str, Any]:
+    """Return intervals, p-values and effect sizes of differences (images, pairs)."""
+    span = intervals(gaps)
+    low, high = METRICS[name.metric].range
+    # Where two sides never differ, nothing is tested; given the sizes of the differences, which is
+    # what a sign-flip test does, such pairs can be left out of the family beforehand.
+    same = ~(np.abs(gaps) > 0).any(axis=0)
+    family = compare_family(np.where(same, np.nan, gaps))
+    ranks = np.array([wilcoxon(column) for column in gaps.T])
+    found = {"p": family.p, "p_holm": family.holm, "p_bh": family.bh, "p_max_t": family.max_t}
+    effects = [effect_size(column[np.isfinite(column)]) for column in gaps.T]
+    return {
+        "low": np.clip(span.low, low - high, high - low),
+        "high": np.clip(span.high, low - high, high - low),
+        **{what: np.where(same, ranks, values) for what, values in found.items()},
+        "p_wilcoxon": ranks,
+        "dz": [effect.dz for effect in effects],
+        "rank_biserial": [effect.rank_biserial for effect in effects],
+    }
+
+
+def _means(values: Any, both: Any) -> Any:
+    """Return the means of columns over the images where both sides are defined."""
+    count = both.sum(axis=0)
+    total = np.where(both, values, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

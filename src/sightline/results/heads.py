@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sightline.records import InputError
 from sightline.results._lines import make_lines, units_sql
+from sightline.results._values import spreads
 from sightline.results.leaderboard import average_ranks, so_far, with_note
 
 if TYPE_CHECKING:
@@ -26,11 +27,15 @@ def head_ranking(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
 
     lines = make_lines(tables, name, where, "all")
     _check_one(where, {line.target for line in lines})
+    found = spreads(name, lines)
     frame = pd.DataFrame(
         {
             "layer": pd.array([line.picks[0].layer for line in lines], dtype="Int64"),
             "head": pd.array([line.head for line in lines], dtype="Int64"),
-            **{what: [line.sums.mean(what) for line in lines] for what in _MEANS},
+            "value": [line.sums.mean() for line in lines],
+            "low": [one.low for one in found],
+            "high": [one.high for one in found],
+            **{what: [line.sums.mean(what) for line in lines] for what in _BESIDE},
             "n": [int(line.sums.n) for line in lines],
             "undefined": [int(line.sums.undefined) for line in lines],
         }
@@ -38,12 +43,12 @@ def head_ranking(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     frame["rank"] = average_ranks(frame["value"], name)
     frame = frame.sort_values(["rank", "layer", "head"], kind="stable").reset_index(drop=True)
     frame.attrs["metric"] = str(name)
-    note = f"means of {name} over images; equal heads share a rank"
+    note = f"means of {name} over images with 95% intervals; equal heads share a rank"
     return with_note(frame, note, "" if len(frame) else _NO_HEADS, so_far(tables))
 
 
 _NO_HEADS = "the study kept no single heads of these maps"
-_MEANS = ("value", "chance", "ceiling")
+_BESIDE = ("chance", "ceiling")
 
 
 def head_feature_matrix(tables: Tables, name: Name, where: Where) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.metrics import METRICS
 from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded, sum_up
+from sightline.results._values import spreads
 from sightline.results._views import Name
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
+    from sightline.results._values import Spread
 
 __all__ = [
+    "CHOSEN",
     "average_ranks",
     "empty_board",
     "layer_column",
@@ -31,6 +34,7 @@ __all__ = [
     "with_note",
 ]
 
+CHOSEN = "what was chosen on the same images looks better than it is"
 # Below this the room between chance and ceiling is rounding.
 _ROOM = 1e-9
 
@@ -60,7 +64,11 @@ def leaderboard(
 ) -> pd.DataFrame:
     """Return the lines with their ranks, the best first; see `Results.leaderboard`."""
     lines = make_lines(tables, name, where, layer, method)
-    frame = _frame(lines, head=where.head is not None)
+    found = spreads(name, lines)
+    frame = _frame(lines, found, head=where.head is not None)
+    place = list(frame).index("chance")
+    for what in ("std", "median"):
+        frame.insert(place, what, [getattr(one, what) for one in found])
     if name.metric == "iou":
         frame.insert(list(frame).index("n"), "corrected", [_corrected(one) for one in lines])
     frame.insert(0, "rank", average_ranks(frame["value"], name))
@@ -73,7 +81,7 @@ def leaderboard(
 
 def empty_board() -> pd.DataFrame:
     """Return a leaderboard of nothing."""
-    frame = _frame([], head=False)
+    frame = _frame([], [], head=False)
     frame.insert(0, "rank", frame["value"])
     return frame
 
@@ -81,7 +89,8 @@ def empty_board() -> pd.DataFrame:
 def layer_progression(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     """Return a line for each layer; see `Results.layer_progression`."""
     lines = make_lines(tables, name, where, "all")
-    frame = _frame(lines, head=where.head is not None).drop(columns="chosen")
+    frame = _frame(lines, spreads(name, lines), head=where.head is not None)
+    frame = frame.drop(columns="chosen")
     frame.attrs["metric"] = str(name)
     return with_note(frame, _about(name), _nothing(lines, where), so_far(tables))
 
@@ -101,17 +110,18 @@ def percentile_sweep(
     found = sum_up(tables, names, where)
     parts = []
     for name in names:
-        at = [replace(line, sums=line.at(found[name])) for line in lines]
-        part = _frame(at, head=where.head is not None)
-        place = list(part).index("value")
-        part.insert(place, "percentile", float(name.threshold))
-        part.insert(place + 4, "selected", [line.sums.mean("selected") for line in at])
+        at = [replace(line, scores=line.at(found[name])) for line in lines]
+        part = _frame(at, spreads(name, at), head=where.head is not None)
+        part.insert(list(part).index("value"), "percentile", float(name.threshold))
+        part.insert(
+            list(part).index("ceiling") + 1, "selected", [line.sums.mean("selected") for line in at]
+        )
         parts.append(part)
     frame = pd.concat(parts)
     frame = frame.sort_values(["model", "method", "target"], kind="stable").reset_index(drop=True)
     layers = f"layers as chosen for {lead}" if any(line.chosen for line in lines) else ""
     frame.attrs["metric"] = metric
-    about = f"means of {metric} over images"
+    about = f"means of {metric} over images with 95% intervals"
     return with_note(frame, about, layers, _nothing(lines, where), so_far(tables))
 
 
@@ -119,7 +129,7 @@ def _about(name: Name) -> str:
     """Say how to read a metric."""
     direction = METRICS[name.metric].direction
     better = f"{direction} is better" if direction != "neither" else "no value is better"
-    return f"means of {name} over images, {better}"
+    return f"means of {name} over images with 95% intervals, {better}"
 
 
 def _nothing(lines: Sequence[Line], where: Where) -> str:
@@ -130,15 +140,15 @@ def _nothing(lines: Sequence[Line], where: Where) -> str:
 def _choice(lines: Sequence[Line]) -> str:
     """Say what choices on the same images mean for the reader."""
     if any(line.chosen.startswith("best") for line in lines):
-        return "what was chosen on the same images looks better than it is, see chosen"
+        return f"{CHOSEN}, see chosen"
     if any(line.split for line in lines):
         way = "on each half of the images, what did best on the other half (first|second half)"
         return f"{way}, see chosen" if any(line.blind for line in lines) else way
     return ""
 
 
-def _frame(lines: Sequence[Line], *, head: bool) -> pd.DataFrame:
-    """Return lines as a table, in their order."""
+def _frame(lines: Sequence[Line], found: Sequence[Spread], *, head: bool) -> pd.DataFrame:
+    """Return lines, with the intervals of their means, as a table in their order."""
     import pandas as pd
 
     columns: dict[str, Any] = {
@@ -149,6 +159,8 @@ def _frame(lines: Sequence[Line], *, head: bool) -> pd.DataFrame:
         "layer": layer_column(line.layer for line in lines),
         "head": pd.array([line.head for line in lines], dtype="Int64"),
         "value": [line.sums.mean() for line in lines],
+        "low": [one.low for one in found],
+        "high": [one.high for one in found],
         "chance": [line.sums.mean("chance") for line in lines],
         "ceiling": [line.sums.mean("ceiling") for line in lines],
         "uniform": [line.sums.mean("uniform") for line in lines],

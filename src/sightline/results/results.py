@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline.metrics import METRICS
 from sightline.records import InputError
@@ -192,7 +192,8 @@ class Results:
         -------
         DataFrame
             rank (shared by equal scores), model, method, group, target, layer, head (where heads
-            were asked for), value, chance, ceiling, uniform (what a uniform map gets, of metrics
+            were asked for), value, low and high (its 95% interval, clustered by image), median,
+            std (over images), chance, ceiling, uniform (what a uniform map gets, of metrics
             that have no chance), corrected (IoU only: Σ(iou − chance) / Σ(ceiling − chance)), n,
             undefined, chosen (how the layer or method was).
         """
@@ -219,7 +220,7 @@ class Results:
         Returns
         -------
         DataFrame
-            model, method, group, target, layer, value, chance, ceiling, n, undefined.
+            model, method, group, target, layer, value, low, high, chance, ceiling, n, undefined.
         """
         where = self._where(model, method, None, target, head=head, seed=seed)
         return leaderboard.layer_progression(self._tables, self._tables.name(metric), where)
@@ -248,8 +249,8 @@ class Results:
         Returns
         -------
         DataFrame
-            model, method, group, target, layer, percentile, value, chance, ceiling, selected (the
-            share of pixels), n, undefined, chosen.
+            model, method, group, target, layer, percentile, value, low, high, chance, ceiling,
+            selected (the share of pixels), n, undefined, chosen.
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         return leaderboard.percentile_sweep(self._tables, metric, where, layer)
@@ -269,7 +270,8 @@ class Results:
         """Return a line for each label of regions: how well single regions are found.
 
         Means are over regions, not over images: `n` counts regions with a defined score, `images`
-        those that they are on.
+        those that they are on. Regions of one image are not independent of each other: intervals
+        take the images, each with all its regions, as drawn at random.
 
         Parameters
         ----------
@@ -284,9 +286,9 @@ class Results:
         Returns
         -------
         DataFrame
-            label, iou, chance, ceiling, recall, recall_chance, pointing, pointing_chance,
-            coverage, coverage_chance, n, images, undefined. Columns of metrics that the study did
-            not compute are NaN.
+            label, iou, low, high, chance, ceiling, then recall, recall_low, recall_high,
+            recall_chance, the same of pointing and of coverage, n, images, undefined. Columns of
+            metrics that the study did not compute are NaN.
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         return breakdowns.feature_breakdown(
@@ -309,7 +311,7 @@ class Results:
         Returns
         -------
         DataFrame
-            label, value, chance, ceiling, n, undefined.
+            label, value, low, high, chance, ceiling, n, undefined.
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         name = self._tables.name(metric)
@@ -329,7 +331,8 @@ class Results:
         Returns
         -------
         DataFrame
-            layer, head, value, chance, ceiling, n, undefined, rank (shared by equal scores).
+            layer, head, value, low, high, chance, ceiling, n, undefined, rank (shared by equal
+            scores).
         """
         where = self._where(model, method, layer, target, head="all")
         return heads.head_ranking(self._tables, self._tables.name(metric), where)
@@ -357,8 +360,8 @@ class Results:
 
     def compare(
         self,
-        a: str,
-        b: str,
+        a: str | int,
+        b: str | int,
         metric: str | None = None,
         *,
         by: comparing.By = "model",
@@ -369,18 +372,20 @@ class Results:
         head: int | None = None,
         seed: int | None = None,
     ) -> pd.DataFrame:
-        """Compare two models, or two methods, image by image.
+        """Compare two models, methods or layers, image by image.
 
         Parameters
         ----------
         a, b
-            Names of two models or, with ``by="method"``, of two methods.
+            Names of two models or, with ``by="method"``, of two methods; or, with ``by="layer"``,
+            the numbers of two layers.
         metric
             See `leaderboard`.
         by
-            What is compared. There is a line for each method, or model, that both share.
+            What is compared. There is a line for each method, or model, or both, that a and b have
+            in common.
         model, method
-            Only this model (by method) or this method (by model).
+            Only this model, only this method, unless they are what is compared.
         layer, target, head, seed
             See `Results`; a layer is chosen for a and b each on its own.
 
@@ -388,18 +393,32 @@ class Results:
         -------
         DataFrame
             a, b, model, method, target, layer_a, layer_b, n (images where both are defined),
-            value_a, value_b, difference (a − b), better, equal, worse (shares of images, seen from
-            a), only_a and only_b (images with a defined score on one side only). The note names
-            maps that are stored for one of the two only.
+            value_a, value_b, difference (a − b), low and high (its 95% interval), p (two-sided,
+            sign-flip: a and b exchangeable on every image), p_holm, p_bh, p_max_t (corrected for
+            all lines of the table, by Holm, by Benjamini and Hochberg, by the largest studentised
+            difference), p_wilcoxon, dz, rank_biserial (effect sizes), better, equal, worse (shares
+            of images, seen from a), only_a and only_b (images with a defined score on one side
+            only), chosen_a, chosen_b (how layers were). p-values are NaN below 6 images; lines
+            that are equal on every image do not count as comparisons. The note names maps that are
+            stored for one of the two only. ``attrs["sentences"]`` says what each line means,
+            ``attrs["summary"]`` what all of them do.
         """
-        if by not in ("model", "method"):
-            raise InputError(f"by must be 'model' or 'method'; got {by!r}")
-        if (model if by == "model" else method) is not None:
+        if by not in get_args(comparing.By):
+            raise InputError(f"by must be 'model', 'method' or 'layer'; got {by!r}")
+        fixed = {"model": model, "method": method, "layer": None if layer == "best" else layer}
+        if fixed[by] is not None:
             raise InputError(f"{by} is what is compared: it cannot be given as well")
-        pairs = [(side, method) if by == "model" else (model, side) for side in (a, b)]
-        sides = [self._where(one, way, layer, target, head=head, seed=seed) for one, way in pairs]
         name = self._tables.name(metric)
-        return comparing.compare(self._tables, name, (sides[0], sides[1]), layer, by)
+        given = {"model": model, "method": method, "layer": layer}
+        words = {"target": target, "head": head, "seed": seed}
+        first, second = (self._side(by, side, given | words) for side in (a, b))
+        return comparing.compare(self._tables, name, (first, second), layer, by)
+
+    def _side(self, by: str, side: str | int, words: dict[str, Any]) -> Where:
+        """Check the words that choose one side of a comparison."""
+        if by == "layer" and not isinstance(side, int):
+            raise InputError(f"a and b must be numbers of layers where by is 'layer'; got {side!r}")
+        return self._tables.catalogue.where(**words | {by: side})
 
     def images(
         self,

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from sightline.records import Annotation, Region, Sample
     from sightline.study import Data
 
-__all__ = ["Card", "Cards", "read_cards", "study_dataset"]
+__all__ = [
+    "Card",
+    "Cards",
+    "annotation_digest",
+    "read_cards",
+    "study_dataset",
+    "unlabelled_regions",
+]
 
 
 def study_dataset(data: Data) -> Dataset:
@@ -111,7 +118,7 @@ def _annotations_digest(dataset: Dataset, data: Data, cards: list[Card]) -> str:
         seed = usual["seed"] if data.seed is None else data.seed
         return digest_of(data.name, seed, data.labelling or usual["labelling"])[:16]
     rest = (dataset[number].annotation for number in range(len(cards), len(dataset)))
-    every = [card.annotation for card in cards] + [_annotation_digest(one) for one in rest]
+    every = [card.annotation for card in cards] + [annotation_digest(one) for one in rest]
     return digest_of(data.name, every)[:16]
 
 
@@ -119,7 +126,7 @@ def _card(sample: Sample, data: Data, pixels: bool) -> Card:
     annotation = sample.annotation
     digest = _pixels_digest(sample) if pixels else ""
     known = annotation.width is not None and annotation.height is not None
-    unlabelled = _unlabelled(sample, data)
+    unlabelled = unlabelled_regions(sample, data)
     regions = tuple(region_lines(annotation, unlabelled))
     line = {
         "image": sample.image_id,
@@ -131,7 +138,7 @@ def _card(sample: Sample, data: Data, pixels: bool) -> Card:
         "regions": len(annotation.scored),
         "digest": digest,
     }
-    return Card(sample.image_id, digest, _annotation_digest(annotation), line, regions)
+    return Card(sample.image_id, digest, annotation_digest(annotation), line, regions)
 
 
 def _annotated(annotation: Annotation) -> float:
@@ -163,7 +170,8 @@ def _pixels_digest(sample: Sample) -> str:
     return total.hexdigest()[:16]
 
 
-def _annotation_digest(annotation: Annotation) -> str:
+def annotation_digest(annotation: Annotation) -> str:
+    """Return a hash over what is annotated on an image."""
     size = annotation.width, annotation.height
     groups = [list(map(_described, some)) for some in (annotation.regions, annotation.dropped)]
     return digest_of(annotation.image_id, size, annotation.labels, groups)[:16]
@@ -187,7 +195,7 @@ def _plain(mask: Any) -> Any:
     return mask
 
 
-def _unlabelled(sample: Sample, data: Data) -> tuple[Region, ...]:
+def unlabelled_regions(sample: Sample, data: Data) -> tuple[Region, ...]:
     """Return the instances that a sparse labelling left out, which drawn images know."""
     if data.name != "facades" or data.labelling in (None, "exhaustive"):
         return ()

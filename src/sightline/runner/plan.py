@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sightline.runner.images import Card, Cards
     from sightline.runner.methods import LeftOut
 
-__all__ = ["Chunk", "Plan", "Task", "chunked", "seal", "source_dict"]
+__all__ = ["Chunk", "Plan", "Task", "chunk_of", "chunked", "seal", "source_dict"]
 
 # Images that are taken together from source to source, so that they are read once and models
 # change rarely. The first chunk is taken alone: after it, the cost of every source is known.
@@ -180,10 +180,11 @@ def _waves(chunks: Sequence[Chunk]) -> Iterator[range]:
 
 def chunked(cards: Sequence[Card], size: int) -> tuple[Chunk, ...]:
     """Return images in chunks of a size; the last may be smaller."""
-    return tuple(_chunk(cards[start : start + size]) for start in range(0, len(cards), size))
+    return tuple(chunk_of(cards[start : start + size]) for start in range(0, len(cards), size))
 
 
-def _chunk(cards: Iterable[Card]) -> Chunk:
+def chunk_of(cards: Iterable[Card]) -> Chunk:
+    """Return images as one chunk, with its digest."""
     cards = list(cards)
     parts = [(card.image, card.digest, card.annotation) for card in cards]
     return Chunk(tuple(card.image for card in cards), digest_of(parts)[:16])
@@ -192,7 +193,7 @@ def _chunk(cards: Iterable[Card]) -> Chunk:
 def _without(chunk: Chunk, skipped: Mapping[str, str], cards: Mapping[str, Card]) -> Chunk:
     if not any(image in skipped for image in chunk.images):
         return chunk
-    return _chunk(cards[image] for image in chunk.images if image not in skipped)
+    return chunk_of(cards[image] for image in chunk.images if image not in skipped)
 
 
 def source_dict(source: Source) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], object]
 
-__all__ = ["plan_study"]
+__all__ = ["plan_study", "scoring_of"]
 
 # Images of a task: its forward passes are of so many or fewer. Without a model a task is short,
 # and takes more.
@@ -57,15 +57,7 @@ def plan_study(
     """
     shelf = shelf or Shelf()
     dataset = study_dataset(study.data)
-    scoring = Scoring(
-        study.name,
-        study.metrics,
-        study.selection,
-        study.percentiles,
-        study.ties,
-        study.regions,
-        study.resolution,
-    )
+    scoring = scoring_of(study)
     cards = read_cards(
         dataset,
         study.data,
@@ -83,6 +75,19 @@ def plan_study(
     kept = study.keep_maps == "grid"
     plan = Plan(dataset, scoring, found.sources, chunks, cards, kept, found.left_out, found.notes)
     return plan.without(cards.missing)
+
+
+def scoring_of(study: Study) -> Scoring:
+    """Return how a study scores maps."""
+    return Scoring(
+        study.name,
+        study.metrics,
+        study.selection,
+        study.percentiles,
+        study.ties,
+        study.regions,
+        study.resolution,
+    )
 
 
 class _Images(NamedTuple):

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from sightline.runner.sources import Scoring, Source
     from sightline.store.shards import StoredMaps
 
-__all__ = ["BadMapError", "Scored", "rows_per_map", "score_chunk"]
+__all__ = [
+    "BadMapError",
+    "Scene",
+    "Scored",
+    "rows_per_map",
+    "scenes_of",
+    "score_chunk",
+    "view_of",
+]
 
 # Maps are scored together up to this many pixels: 32 MB of float32.
 MOST_PIXELS = 1 << 23
@@ -53,7 +61,7 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Scene:
+class Scene:
     """An image as its maps of some layers are scored.
 
     Attributes
@@ -107,7 +115,7 @@ def score_chunk(
     scenes = (
         scene
         for i, annotation in enumerate(annotations)
-        for scene in _scenes(scoring, maps, i, annotation)
+        for scene in scenes_of(scoring, maps, i, annotation)
     )
     parts = [_score(source, scoring, maps.heads, group) for group in _groups(scenes)]
     rows = [part.rows for part in parts] or [_no_rows()]
@@ -152,19 +160,34 @@ def _no_rows() -> pa.Table:
     return row_schema().empty_table()
 
 
-def _scenes(scoring: Scoring, maps: StoredMaps, i: int, annotation: Annotation) -> Iterator[_Scene]:
-    """Yield an image's maps, those of equal size together, never too many pixels at once."""
+def scenes_of(
+    scoring: Scoring, maps: StoredMaps, i: int, annotation: Annotation
+) -> Iterator[Scene]:
+    """Yield an image's maps, those of equal size together, never too many pixels at once.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        At which resolution they are scored.
+    maps : StoredMaps
+        Of several images.
+    i : int
+        Which of them.
+    annotation : Annotation
+        Its regions.
+    """
     on_grid = scoring.resolution == "grid"
     ways, values = maps.geometries[i], maps.values[i]
-    size = None if on_grid else _raster(ways[0].source, scoring.resolution)
-    shapes = [value.shape[1:] if size is None else size for value in values]
+    shapes = [
+        _shape(scoring, way, value.shape[1:]) for way, value in zip(ways, values, strict=True)
+    ]
     for shape in dict.fromkeys(shapes):
         some = [k for k, other in enumerate(shapes) if other == shape]
         step = max(1, MOST_PIXELS // (len(maps.heads) * shape[0] * shape[1]))
         for part in (some[start : start + step] for start in range(0, len(some), step)):
             way, bare = ways[part[0]], _bare(ways[part[0]])
             chosen = [values[k] for k in part]
-            yield _Scene(
+            yield Scene(
                 maps.images[i],
                 np.stack(chosen if on_grid else _on_image([ways[k] for k in part], chosen, shape)),
                 tuple(maps.layers[k] for k in part),
@@ -172,6 +195,33 @@ def _scenes(scoring: Scoring, maps: StoredMaps, i: int, annotation: Annotation) 
                 _unseen(way, None if on_grid else shape),
                 *_seen(bare, annotation),
             )
+
+
+def view_of(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return what two images must have in common for the map of one to be laid over the other.
+
+    The size of the raster, which of its pixels count, and what part of the image is seen.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        At which resolution maps are scored.
+    way : Geometry
+        How the image reached the map.
+    cells : tuple of 2 ints
+        Rows and columns of the map.
+    """
+    on_grid = scoring.resolution == "grid"
+    shape = _shape(scoring, way, cells)
+    unseen = _unseen(way, None if on_grid else shape)
+    left_out = b"" if unseen is None else np.packbits(unseen).tobytes()
+    return shape, left_out, tuple(round(edge, 6) for edge in way.visible_box)
+
+
+def _shape(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[int, int]:
+    """Return rows and columns on which a map is scored."""
+    on_grid = scoring.resolution == "grid"
+    return (cells[0], cells[1]) if on_grid else _raster(way.source, scoring.resolution)
 
 
 @lru_cache(1024)
@@ -236,9 +286,9 @@ def _emptied(region: Region) -> Region:
     return Region(region.label, "mask", mask=nothing, flags=region.flags, index=region.index)
 
 
-def _groups(scenes: Iterable[_Scene]) -> Iterator[list[_Scene]]:
+def _groups(scenes: Iterable[Scene]) -> Iterator[list[Scene]]:
     """Yield scenes that can be scored at once, of one size with the same layers, as they come."""
-    waiting: dict[tuple[Any, ...], list[_Scene]] = {}
+    waiting: dict[tuple[Any, ...], list[Scene]] = {}
     pixels = 0
     for scene in scenes:
         if pixels + scene.maps.size > MOST_PIXELS:
@@ -251,7 +301,7 @@ def _groups(scenes: Iterable[_Scene]) -> Iterator[list[_Scene]]:
 
 
 def _score(
-    source: Source, scoring: Scoring, heads: Sequence[int | None], group: list[_Scene]
+    source: Source, scoring: Scoring, heads: Sequence[int | None], group: list[Scene]
 ) -> Scored:
     values = np.stack([scene.maps for scene in group])
     ignore = None
@@ -271,7 +321,7 @@ def _score(
     )
 
 
-def _keys(heads: Sequence[int | None], group: list[_Scene]) -> dict[str, Any]:
+def _keys(heads: Sequence[int | None], group: list[Scene]) -> dict[str, Any]:
     """Return image, layer and head of every map of a group."""
     layers = group[0].layers
     count = len(layers) * len(heads)
@@ -286,7 +336,7 @@ def _rows(
     source: Source,
     scoring: Scoring,
     heads: Sequence[int | None],
-    group: list[_Scene],
+    group: list[Scene],
     scores: Scores,
 ) -> pa.Table:
     count = len(group[0].layers) * len(heads)
@@ -309,7 +359,7 @@ def _curves_schema() -> pa.Schema:
 
 
 def _curves(
-    source: Source, heads: Sequence[int | None], group: list[_Scene], scores: Scores
+    source: Source, heads: Sequence[int | None], group: list[Scene], scores: Scores
 ) -> pa.Table:
     """Return the curves of the maps, point by point."""
     import pyarrow as pa

@@ -105,6 +105,10 @@ class Worker:
             raise BadImageError(bad)
         return read
 
+    def sample(self, image: str) -> Sample:
+        """Return an image with its annotation; those that were asked for last are kept."""
+        return self._sample(image, False)
+
     def _sample(self, image: str, pixels: bool) -> Sample:
         """Return an image with its annotation, and its pixels if they are asked for."""
         key = image, pixels
@@ -135,6 +139,24 @@ class Worker:
             raise
         _check_finite(maps, source)
         return maps, kept
+
+    def again(self, task: Task) -> tuple[StoredMaps, list[Sample]]:
+        """Return the maps of a task that is done, as they were scored, and the images they are of.
+
+        Maps of a model are read from the store; others are cheap, and made once more.
+
+        Raises
+        ------
+        InputError
+            If they were not kept, or are there no longer.
+        """
+        samples = [self.sample(image) for image in self.plan.chunks[task.chunk].images]
+        if self.source(task).kind != "model" or not samples:
+            return self.make(task, samples)
+        path = self.store.map_file(task.name)
+        if not path.is_file():
+            raise InputError(f"{path}: the maps of a task that is done are not there")
+        return read_maps(path), samples
 
     def _maps(
         self, task: Task, source: Source, samples: Sequence[Sample]

@@ -1,0 +1,1 @@
+"""Do the statistics keep their promises? Simulations in which the truth is known."""

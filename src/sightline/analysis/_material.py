@@ -1,0 +1,124 @@
+"""What a report on missing labels is made of: measured lines, and scores on other labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sightline.results.leaderboard import layer_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    from sightline.analysis.figures import LineFigures
+    from sightline.analysis.scenes import Scenes
+    from sightline.analysis.sets import OtherStore, Sets
+    from sightline.results._lines import Line
+    from sightline.results._views import Name
+
+    Progress = Callable[[int, int, str], object]
+
+__all__ = ["Material", "line_columns", "mean", "names", "or_none", "records", "shown_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What the tables of a report are made of.
+
+    Attributes
+    ----------
+    scenes : Scenes
+        The maps of the study.
+    name : Name
+        The metric.
+    lines : sequence of LineFigures
+        Every line, measured.
+    sets : mapping
+        The scores of each line that is shown against every annotation.
+    completed, gold : OtherStore or None
+        Stores with other annotations.
+    draws, seed : int
+        How often labels are left out, and what is drawn from.
+    move : callable
+        Told how much is done, of how much, and of what.
+    """
+
+    scenes: Scenes
+    name: Name
+    lines: Sequence[LineFigures]
+    sets: dict[str, Sets]
+    completed: OtherStore | None
+    gold: OtherStore | None
+    draws: int
+    seed: int
+    move: Progress
+
+    @property
+    def shown(self) -> list[LineFigures]:
+        """The lines that findings are about: all but baselines, if there are others."""
+        return shown_of(self.lines)
+
+    @property
+    def main(self) -> LineFigures:
+        """The best line that is no baseline."""
+        return max(self.shown, key=lambda one: _least(one.line.sums.mean()))
+
+
+def shown_of(lines: Sequence[LineFigures]) -> list[LineFigures]:
+    """Return the lines that are no baselines; all where there are no others."""
+    return [line for line in lines if not line.baseline] or list(lines)
+
+
+def _least(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def names(one: LineFigures) -> dict[str, Any]:
+    """Return the columns that say which line it is."""
+    line = one.line
+    return {
+        "model": line.model,
+        "method": line.method,
+        "group": line.group,
+        "target": line.target,
+        "layer": line.layer,
+    }
+
+
+def line_columns(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return the columns that say which line it is."""
+    import pandas as pd
+
+    texts = ("model", "method", "group", "target")
+    columns: dict[str, Any] = {
+        name: pd.Series([getattr(line, name) for line in lines], dtype=str) for name in texts
+    }
+    columns["layer"] = layer_column(line.layer for line in lines)
+    if any(line.head is not None for line in lines):
+        columns["head"] = pd.array([line.head for line in lines], dtype="Int64")
+    return columns
+
+
+def mean(values: Any) -> float:
+    """Return the mean of what is defined; NaN if nothing is."""
+    defined = np.asarray(values, np.float64)
+    defined = defined[np.isfinite(defined)]
+    return float(defined.mean()) if len(defined) else math.nan
+
+
+def or_none(values: Any) -> list[Any]:
+    """Return the entries of a column, those that are missing as None."""
+    import pandas as pd
+
+    return [None if pd.isna(one) else one if isinstance(one, str) else int(one) for one in values]
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the lines of a table, each by its columns."""
+    found: list[Any] = frame.to_dict("records")
+    return found

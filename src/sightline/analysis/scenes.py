@@ -1,0 +1,395 @@
+"""The maps of a store once more, exactly as they were scored, with the regions they met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.records import InputError
+from sightline.results._lines import HALVES, units_of
+from sightline.runner.images import (
+    Card,
+    Cards,
+    annotation_digest,
+    study_dataset,
+    unlabelled_regions,
+)
+from sightline.runner.plan import Chunk, Plan, Task, chunk_of
+from sightline.runner.scoring import scenes_of, view_of
+from sightline.runner.sources import Scoring, Source
+from sightline.runner.work import Worker
+from sightline.store import open_store, task_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from sightline.data.dataset import Dataset
+    from sightline.records import Annotation, Region
+    from sightline.results import Results
+    from sightline.results._lines import Candidate, Line
+    from sightline.results._tables import Tables
+    from sightline.results._views import Name
+    from sightline.store.shards import StoredMaps
+    from sightline.study import Study
+
+    Progress = Callable[[int, int, str], object]
+
+__all__ = ["LineMaps", "Scenes", "open_scenes"]
+
+# Recomputed scores differ from stored ones by rounding alone; more means that maps have changed.
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LineMaps:
+    """The maps of one line on all its images, on the rasters on which they were scored.
+
+    Attributes
+    ----------
+    images : tuple of str
+        Their ids.
+    maps : tuple of arrays (rows, columns)
+        The map of each.
+    regions : tuple of Annotation
+        What is annotated, on the raster of the map.
+    unseen : tuple of arrays (rows, columns) or None
+        Pixels that are not image, or that the model did not see; None where there are none.
+    views : tuple
+        What is the same where images show the same part of the picture on the same raster: the
+        map of one can be laid over the other.
+    classes : tuple
+        The same, apart for the halves of the images where these have different layers.
+    sign : str
+        How values are read.
+    seed : int or None
+        That the maps were drawn with.
+    """
+
+    images: tuple[str, ...]
+    maps: tuple[NDArray[Any], ...]
+    regions: tuple[Annotation, ...]
+    unseen: tuple[NDArray[np.bool_] | None, ...]
+    views: tuple[Hashable, ...]
+    classes: tuple[Hashable, ...]
+    sign: str = "positive"
+    seed: int | None = None
+
+    @cached_property
+    def masks(self) -> tuple[NDArray[np.bool_], ...]:
+        """The annotated pixels of each image."""
+        pairs = zip(self.regions, self.maps, strict=True)
+        return tuple(regions.union_mask(*values.shape) for regions, values in pairs)
+
+    @cached_property
+    def ignore(self) -> tuple[NDArray[np.bool_] | None, ...]:
+        """The pixels of each image that count for nothing: unseen, or marked to be ignored."""
+        return tuple(map(_ignored, self.regions, self.unseen, self.maps))
+
+
+def _ignored(
+    regions: Annotation, unseen: NDArray[np.bool_] | None, values: NDArray[Any]
+) -> NDArray[np.bool_] | None:
+    if not regions.ignored:
+        return unseen
+    marked = regions.ignore_mask(*values.shape)
+    return marked if unseen is None else marked | unseen
+
+
+class _Part(NamedTuple):
+    """The maps of one source on a chunk, and which of its images are wanted."""
+
+    source: Source
+    maps: StoredMaps
+    annotations: Mapping[str, Annotation]
+    wanted: frozenset[str]
+
+
+def open_scenes(results: Results) -> Scenes:
+    """Open the data and the maps of a study that was run.
+
+    Parameters
+    ----------
+    results : Results
+        Of the study.
+
+    Raises
+    ------
+    InputError
+        If maps were not kept, or the data are no longer those that were scored.
+    """
+    return Scenes(results)
+
+
+class Scenes:
+    """The data and the maps of a study that was run.
+
+    Parameters
+    ----------
+    results : Results
+        Of the study.
+
+    Attributes
+    ----------
+    results : Results
+        Of the study.
+    study : Study
+        What was asked for.
+    scoring : Scoring
+        How maps were scored.
+    dataset : Dataset
+        The images with their annotations.
+    images : tuple of str
+        Those that were used.
+    """
+
+    def __init__(self, results: Results) -> None:
+        from sightline.runner.planning import scoring_of
+        from sightline.study import Study
+
+        self.results = results
+        self._tables: Tables = results._tables
+        self._store = open_store(results.path)
+        self.study: Study = Study.from_dict(self._tables.manifest["study"])
+        self.scoring: Scoring = scoring_of(self.study)
+        self.dataset: Dataset = study_dataset(self.study.data)
+        self._sources = _sources(self._tables.manifest)
+        plan = Plan(self.dataset, self.scoring, tuple(self._sources), (), Cards((), ""))
+        self._worker = Worker(plan, self._store)
+        self._chunks = self._read_chunks()
+        self.images: tuple[str, ...] = tuple(i for chunk in self._chunks for i in chunk.images)
+        cards = Cards(tuple(Card(image, "", "", {}, ()) for image in self.images), "")
+        self._worker.plan = replace(plan, chunks=self._chunks, cards=cards)
+
+    def _read_chunks(self) -> tuple[Chunk, ...]:
+        """Return the images in their chunks, if their annotations are those that were scored."""
+        lines = self._tables.fetch("SELECT chunk, image, digest FROM images")
+        known = set(self.dataset.ids)
+        gone = [image for _, image, _ in lines if image not in known]
+        if gone:
+            raise InputError(
+                f"{self._store.path}: the data changed since the study was run: image "
+                f"{gone[0]!r} is not there ({len(gone)} in all); run it again"
+            )
+        chunks = []
+        for number, stored in enumerate(self._tables.manifest["chunks"]):
+            cards = [self._card(image, digest) for n, image, digest in lines if n == number]
+            chunk = chunk_of(cards)
+            if chunk.digest != stored["digest"]:
+                raise InputError(
+                    f"{self._store.path}: the annotations changed since the study was run, on one "
+                    f"or more of the {len(cards)} images from {chunk.images[0]!r}; run it again"
+                )
+            chunks.append(chunk)
+        return tuple(chunks)
+
+    def _card(self, image: str, digest: str) -> Card:
+        return Card(image, digest, annotation_digest(self._worker.sample(image).annotation), {}, ())
+
+    @cached_property
+    def halves(self) -> dict[str, int]:
+        """The half of the images that each belongs to, where layers are chosen by halves."""
+        return {image: half for image, half, *_ in self._tables.fetch(HALVES)}
+
+    def unlabelled(self, image: str) -> tuple[Region, ...]:
+        """Return the instances that a sparse labelling left out, where that is known."""
+        return unlabelled_regions(self._worker.sample(image), self.study.data)
+
+    def units(self, name: Name, line: Line) -> pd.DataFrame:
+        """Return the stored scores of a line by image, with chance and selected share."""
+        sql = units_of(self._tables, name, line)
+        return self._tables.frame(sql, line.values()).set_index("image")
+
+    def check_same(self, name: Name, line: Line, images: Sequence[str], values: Any) -> None:
+        """Raise where maps do not give the scores that are stored of them."""
+        import numpy as np
+
+        stored = self.units(name, line)["value"].reindex(list(images)).to_numpy(np.float64)
+        if not np.allclose(stored, values, rtol=0, atol=_CLOSE, equal_nan=True):
+            raise InputError(
+                f"{line.told()}: its maps do not give the {name} that is stored: the maps or the "
+                "data changed since the study was run; run it again"
+            )
+
+    def seeds(self, line: Line) -> tuple[int | None, ...]:
+        """Return the seeds of the maps of a line."""
+        found = {source.seed: None for source in self._of(line, line.picks[0])}
+        return tuple(found)
+
+    def rivals(self, line: Line) -> tuple[Line, ...]:
+        """Return the lines of the other layers, where a line's was chosen as the best of them."""
+        pick = line.picks[0]
+        if not line.chosen.startswith("best"):
+            return ()
+        layers = [layer for layer in self._of(line, pick)[0].layers if layer != pick.layer]
+        others = [pick._replace(layer=layer) for layer in layers]
+        return tuple(replace(line, picks=(other, other)) for other in others)
+
+    def maps(self, line: Line, seed: int | None = None, *, complete: bool = False) -> LineMaps:
+        """Return the maps of a line, drawn with one of its `seeds`.
+
+        Parameters
+        ----------
+        line : Line
+            Which maps.
+        seed : int or None
+            Which of them, where several were drawn.
+        complete : bool
+            Whether the regions include `unlabelled` instances.
+
+        Raises
+        ------
+        InputError
+            If maps were not kept.
+        """
+        found: dict[str, tuple[Any, ...]] = {}
+        sign = "positive"
+        for part, pick in self._parts(line, seed):
+            sign = part.source.sign
+            for i, image in enumerate(part.maps.images):
+                if image in part.wanted:
+                    one = _only(part.maps, i, pick.layer, line.head)
+                    annotation = part.annotations[image]
+                    annotation = self._completed(annotation) if complete else annotation
+                    (scene,) = scenes_of(self.scoring, one, 0, annotation)
+                    kind = view_of(self.scoring, one.geometries[0][0], one.values[0][0].shape[1:])
+                    found[image] = scene.maps[0, 0], scene.regions, scene.ignore, kind
+        images = tuple(image for image in self.images if image in found)
+        if not images:
+            raise InputError(f"{self._store.path}: no maps of {line.told()} are stored yet")
+        maps, regions, unseen, kinds = zip(*(found[image] for image in images), strict=True)
+        classes = self._with_halves(line, images, kinds)
+        return LineMaps(images, maps, regions, unseen, kinds, classes, sign, seed)
+
+    def _completed(self, annotation: Annotation) -> Annotation:
+        """Return an annotation with the instances that were left out."""
+        every = (*annotation.regions, *self.unlabelled(annotation.image_id))
+        ordered = tuple(sorted(every, key=lambda region: region.index))
+        return replace(annotation, regions=ordered)
+
+    def views(self, line: Line, seed: int | None = None) -> dict[str, Hashable]:
+        """Return the class of each image that a line has a map of; see `LineMaps`."""
+        found: dict[str, Hashable] = {}
+        for part, pick in self._parts(line, seed):
+            for i, image in enumerate(part.maps.images):
+                if image in part.wanted:
+                    k = part.maps.layers.index(pick.layer)
+                    way, value = part.maps.geometries[i][k], part.maps.values[i][k]
+                    found[image] = view_of(self.scoring, way, value.shape[1:])
+        images = tuple(found)
+        classes = self._with_halves(line, images, [found[image] for image in images])
+        return dict(zip(images, classes, strict=True))
+
+    def _with_halves(
+        self, line: Line, images: Iterable[str], kinds: Sequence[Hashable]
+    ) -> tuple[Hashable, ...]:
+        """Return classes; where halves have different layers, they do not mix."""
+        if line.picks[0] == line.picks[1]:
+            return tuple(kinds)
+        pairs = zip(images, kinds, strict=True)
+        return tuple((kind, self.halves[image]) for image, kind in pairs)
+
+    def _of(self, line: Line, pick: Candidate) -> list[Source]:
+        """Return the sources of a line's maps, one for each seed."""
+        named = (line.model, pick.method, pick.target, "")
+        return [
+            source
+            for source in self._sources
+            if (source.name, source.method, source.target, source.check) == named
+            and (line.seed is None or source.seed in (None, line.seed))
+        ]
+
+    def _parts(self, line: Line, seed: int | None) -> Iterator[tuple[_Part, Candidate]]:
+        """Yield the maps of a line chunk by chunk, those of each half of the images."""
+        for pick in dict.fromkeys(line.picks):
+            wanted = self._wanted(line, pick)
+            (source,) = (one for one in self._of(line, pick) if one.seed == seed)
+            place = self._sources.index(source)
+            for number, chunk in enumerate(self._chunks):
+                if wanted & set(chunk.images):
+                    name = task_name(source.key, number, chunk.digest)
+                    if self._store.row_file(name).is_file():
+                        yield self._part(Task(name, place, number), wanted), pick
+
+    def _wanted(self, line: Line, pick: Candidate) -> frozenset[str]:
+        """Return the images that a line shows by one of its picks."""
+        halves = {half for half in (0, 1) if line.picks[half] == pick and half not in line.blind}
+        if len(halves) == 2:
+            return frozenset(self.images)
+        return frozenset(image for image in self.images if self.halves[image] in halves)
+
+    def _part(self, task: Task, wanted: frozenset[str]) -> _Part:
+        source = self._sources[task.source]
+        if source.kind != "given" and self.study.keep_maps == "none":
+            raise InputError(
+                f"{self._store.path}: this needs the maps of the study, which were not kept "
+                "(keep_maps: none); set keep_maps: grid in its file and run it again"
+            )
+        maps, samples = self._worker.again(task)
+        return _Part(source, maps, {one.image_id: one.annotation for one in samples}, wanted)
+
+    def close(self) -> None:
+        """Close the files of maps made elsewhere."""
+        self._worker.close()
+
+
+def _only(maps: StoredMaps, i: int, layer: int | None, head: int | None) -> StoredMaps:
+    """Return one map of one image."""
+    k, h = maps.layers.index(layer), maps.heads.index(head)
+    value = maps.values[i][k][h : h + 1]
+    return replace(
+        maps,
+        images=(maps.images[i],),
+        values=((value,),),
+        geometries=((maps.geometries[i][k],),),
+        layers=(layer,),
+        heads=(head,),
+        targets=(),
+    )
+
+
+def _sources(manifest: Mapping[str, Any]) -> list[Source]:
+    """Return the sources that a manifest tells of; keys of means follow those they are made of."""
+    sources = [_source(one) for one in manifest["sources"]]
+    return [_with_of(source, sources) for source in sources]
+
+
+def _source(one: Mapping[str, Any]) -> Source:
+    params = one["params"]
+    mean = set(params) == {"of"} and one["group"] == "baseline"
+    return Source(
+        "given" if one["maps"] else "mean" if mean else "model",
+        one["model"],
+        one["method"],
+        variant=one["variant"],
+        fit=one["fit"],
+        group=one["group"],
+        params=params,
+        layers=tuple(one["layers"]),
+        heads=tuple(one["heads"]),
+        target=one["target"],
+        seed=one["seed"],
+        sign=one["sign"],
+        maps=one["maps"],
+        check=one["check"],
+        rules=one["rules"],
+        key=one["key"],
+    )
+
+
+def _with_of(source: Source, sources: Iterable[Source]) -> Source:
+    """Return a mean with the key of the source whose maps it is the mean of."""
+    if source.kind != "mean":
+        return source
+    same = ("model", "variant", "target", "seed", "check", "layers", "heads")
+    (of,) = (
+        other
+        for other in sources
+        if other.method == source.params["of"]
+        and all(getattr(other, name) == getattr(source, name) for name in same)
+    )
+    return replace(source, of=of.key)

@@ -1,0 +1,265 @@
+"""The same maps scored against other annotations of the same images: completed, and gold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sightline.metrics import METRICS
+from sightline.records import InputError, UnknownNameError
+from sightline.results import Results, open_results
+from sightline.results._lines import units_of
+from sightline.stats.confidence import Interval, interval
+from sightline.stats.sparsity import joined
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sightline.analysis.figures import LineFigures
+    from sightline.analysis.scenes import Scenes
+    from sightline.results._lines import Line
+    from sightline.results._views import Name
+    from sightline.stats.sparsity import PPI
+    from sightline.stats.sparsity.ppi import Target
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["OtherStore", "Sets", "check_fit", "open_other", "result_lines", "sets_of"]
+
+_SAME = ("resolution", "ties")
+_SAME_SOURCE = ("fit", "sign", "params")
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """The scores of some images against each annotation; NaN where there is none.
+
+    Attributes
+    ----------
+    sparse, completed, gold : arrays (images,)
+        `completed` and `gold` are None where no such store was given.
+    """
+
+    sparse: Floats
+    completed: Floats | None
+    gold: Floats | None
+
+    def minus(self, other: Sets) -> Sets:
+        """Return the differences, image by image."""
+        return Sets(
+            self.sparse - other.sparse,
+            _minus(self.completed, other.completed),
+            _minus(self.gold, other.gold),
+        )
+
+    def joined(self, target: Target = "population") -> PPI | None:
+        """Return what gold and the rest say together; None without gold.
+
+        Where nothing was completed, the sparse scores stand in: they say less of the gold ones,
+        which widens the interval and does not bias it.
+        """
+        if self.gold is None:
+            return None
+        many = self.sparse if self.completed is None else self.completed
+        return joined(self.sparse, many, self.gold, target=target).joined
+
+
+def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
+    return None if a is None or b is None else a - b
+
+
+def open_other(
+    given: str | os.PathLike[str] | Results | None, what: str, scenes: Scenes
+) -> OtherStore | None:
+    """Open a store with another annotation of the same images; None where none is given."""
+    if given is None:
+        return None
+    if isinstance(given, Results):
+        return OtherStore(given, what, scenes)
+    return OtherStore(open_results(given), what, scenes, own=True)
+
+
+class OtherStore:
+    """A store that scored the same maps against another annotation.
+
+    Parameters
+    ----------
+    results : Results
+        Of that store.
+    what : str
+        What messages call it: "gold" or "completed".
+    scenes : Scenes
+        The study at hand.
+    own : bool
+        Whether `close` closes the results.
+
+    Raises
+    ------
+    InputError
+        If it scored other images, or in another way.
+    """
+
+    def __init__(self, results: Results, what: str, scenes: Scenes, *, own: bool = False) -> None:
+        self.results, self.what, self._scenes, self._own = results, what, scenes, own
+        self.shared = self._check_images()
+        self._check_ways()
+
+    def _fail(self, why: str) -> InputError:
+        return InputError(f"--{self.what} {self.results.path}: {why}")
+
+    def _check_images(self) -> tuple[str, ...]:
+        lines = self.results._tables.fetch("SELECT image, digest FROM images")
+        known = dict(self._scenes.results._tables.fetch("SELECT image, digest FROM images"))
+        shared = tuple(image for image, _ in lines if image in known)
+        if not shared:
+            raise self._fail(
+                f"none of its {len(lines)} images is in the study, such as {lines[0][0]!r}"
+            )
+        for image, digest in lines:
+            if image in known and digest and known[image] and digest != known[image]:
+                raise self._fail(f"its image {image!r} is another picture than that of the study")
+        return shared
+
+    def _check_ways(self) -> None:
+        ours, theirs = self._scenes.results.manifest, self.results.manifest
+        for key in _SAME:
+            a, b = ours["study"].get(key), theirs["study"].get(key)
+            if a != b:
+                raise self._fail(f"{key} must be {a!r} as in the study, is {b!r}")
+        weights = [_weights(manifest) for manifest in (ours, theirs)]
+        for model, digest in weights[0].items():
+            if weights[1].get(model, digest) != digest:
+                raise self._fail(f"{model} has other weights there")
+
+    def _check_source(self, line: Line) -> None:
+        manifests = self._scenes.results.manifest, self.results.manifest
+        for pick in dict.fromkeys(line.picks):
+            ours, theirs = (_source(one, line.model, *pick[:2]) for one in manifests)
+            if ours is None or theirs is None:
+                told = replace(line, chosen="").told()
+                raise self._fail(f"holds no maps of {told}: run the same study on its data")
+            for key in _SAME_SOURCE:
+                if ours[key] != theirs[key]:
+                    which = f"{line.model} {pick.method}: {key}"
+                    raise self._fail(f"{which} must be {ours[key]!r}, is {theirs[key]!r}")
+
+    def values(self, line: Line, name: Name, images: Sequence[str]) -> Floats:
+        """Return the scores of a line's maps against this annotation, NaN where there is none."""
+        self._check_source(line)
+        tables = self.results._tables
+        try:
+            tables.name(str(name))
+        except UnknownNameError as error:
+            raise self._fail(str(error)) from error
+        found: dict[str, float] = {}
+        for half, pick in enumerate(line.picks):
+            whole = replace(line, picks=(pick, pick), chosen="", blind=())
+            frame = tables.frame(units_of(tables, name, whole), whole.values())
+            if frame.empty:
+                raise self._fail(f"holds no scores of {whole.told()}")
+            # Halves are those of the study: another store may divide its images otherwise.
+            found |= {
+                image: value
+                for image, value in zip(frame["image"], frame["value"].astype(float), strict=True)
+                if not line.split or self._scenes.halves.get(image) == half
+            }
+        return np.array([found.get(image, math.nan) for image in images])
+
+    def regions(self) -> dict[str, int]:
+        """Return how many regions of each label there are on the shared images."""
+        lines = self.results._tables.fetch(
+            "SELECT image, label FROM regions WHERE dropped = '' ORDER BY label"
+        )
+        shared = set(self.shared)
+        counts: dict[str, int] = {}
+        for image, label in lines:
+            if image in shared:
+                counts[label] = counts.get(label, 0) + 1
+        return counts
+
+    def close(self) -> None:
+        """Let go of the store, if it was opened here."""
+        if self._own:
+            self.results.close()
+
+
+def check_fit(
+    completed: OtherStore | None, gold: OtherStore | None, lines: Sequence[Line], name: Name
+) -> None:
+    """Raise if a store lacks scores of a line, or gold images were not completed."""
+    for other in (completed, gold):
+        for line in lines:
+            if other is not None:
+                other.values(line, name, ())
+    if completed is None or gold is None:
+        return
+    there = set(completed.shared)
+    lacking = [image for image in gold.shared if image not in there]
+    if lacking:
+        raise completed._fail(
+            f"{len(lacking)} of the {len(gold.shared)} gold images are not in it, such as "
+            f"{lacking[0]!r}: they must be completed like all others"
+        )
+
+
+def _weights(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digest of each model's weights."""
+    return {_full(one): str(one["digest"]) for one in manifest["models"]}
+
+
+def _full(one: Mapping[str, Any]) -> str:
+    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
+
+
+def _source(
+    manifest: Mapping[str, Any], model: str, method: str, target: str
+) -> Mapping[str, Any] | None:
+    for one in manifest["sources"]:
+        if (_full(one), one["method"], one["target"], one["check"]) == (model, method, target, ""):
+            found: Mapping[str, Any] = one
+            return found
+    return None
+
+
+def sets_of(
+    line: LineFigures,
+    name: Name,
+    images: Sequence[str],
+    completed: OtherStore | None,
+    gold: OtherStore | None,
+) -> Sets:
+    """Return the scores of a line against every annotation that is given."""
+    return Sets(
+        line.images["iou"].reindex(list(images)).to_numpy(np.float64),
+        None if completed is None else completed.values(line.line, name, images),
+        None if gold is None else gold.values(line.line, name, images),
+    )
+
+
+def result_lines(sets: Sets) -> list[dict[str, Any]]:
+    """Return the results that belong side by side: sparse, completed, gold, joined."""
+    given = {"sparse": sets.sparse, "completed": sets.completed, "gold": sets.gold}
+    found = []
+    for what, values in given.items():
+        if values is not None:
+            span = interval(values)
+            found.append(_line(what, span, span.n))
+    targets: dict[str, Target] = {"joined": "population", "joined, these images": "set"}
+    for what, target in targets.items():
+        ppi = sets.joined(target)
+        if ppi is not None:
+            found.append(_line(what, ppi, ppi.n_gold + ppi.n_rest))
+    return found
+
+
+def _line(what: str, found: Interval | PPI, n: int) -> dict[str, Any]:
+    # With few images the ends may lie where no mean can.
+    low, high = np.clip((found.low, found.high), *METRICS["iou"].range).tolist()
+    return {"set": what, "value": found.value, "low": low, "high": high, "n": n,
+            "reason": found.reason}  # fmt: skip

@@ -1,0 +1,65 @@
+"""What scores are worth: chance, intervals, comparisons, and annotations with gaps.
+
+Functions take plain arrays, so that scores of any tool can be tested. The unit is the image. What
+is about annotations with gaps is in `sightline.stats.sparsity`.
+"""
+
+from __future__ import annotations
+
+from sightline.stats import sparsity
+from sightline.stats.chance import References, iou_references
+from sightline.stats.confidence import Interval, Intervals, interval, intervals
+from sightline.stats.corrections import benjamini_hochberg, holm
+from sightline.stats.nulls import (
+    CrossScores,
+    Null,
+    TorusScores,
+    best_of,
+    cross_image,
+    cross_scores,
+    torus_scores,
+    torus_shift,
+)
+from sightline.stats.paired import (
+    Comparison,
+    Effect,
+    Family,
+    compare_family,
+    compare_paired,
+    effect_size,
+    max_t_pvalues,
+    sign_flip,
+    wilcoxon,
+)
+from sightline.stats.selection import Selection, split_half
+
+__all__ = [
+    "Comparison",
+    "CrossScores",
+    "Effect",
+    "Family",
+    "Interval",
+    "Intervals",
+    "Null",
+    "References",
+    "Selection",
+    "TorusScores",
+    "benjamini_hochberg",
+    "best_of",
+    "compare_family",
+    "compare_paired",
+    "cross_image",
+    "cross_scores",
+    "effect_size",
+    "holm",
+    "interval",
+    "intervals",
+    "iou_references",
+    "max_t_pvalues",
+    "sign_flip",
+    "sparsity",
+    "split_half",
+    "torus_scores",
+    "torus_shift",
+    "wilcoxon",
+]

@@ -1,0 +1,57 @@
+"""What scores mean when not every instance is annotated."""
+
+from __future__ import annotations
+
+from sightline.stats.sparsity.dropout import (
+    RATES,
+    Band,
+    DeltaBand,
+    bootstrap_iou_under_dropout,
+    delta_bands,
+    delta_under_dropout,
+    dropout_bands,
+    dropout_sweep,
+)
+from sightline.stats.sparsity.labelling import LabellingTest, labelling_looks_random
+from sightline.stats.sparsity.overlap import Atoms, Overlaps, atoms_of, image_atoms, overlaps
+from sightline.stats.sparsity.ppi import PPI, Estimate, Joined, joined, ppi_mean
+from sightline.stats.sparsity.pu import PU, PUBand, pu_band, pu_iou
+from sightline.stats.sparsity.regions import (
+    Divergence,
+    bbox_recall,
+    divergence,
+    lift,
+    share_of_ceiling,
+)
+
+__all__ = [
+    "PPI",
+    "PU",
+    "RATES",
+    "Atoms",
+    "Band",
+    "DeltaBand",
+    "Divergence",
+    "Estimate",
+    "Joined",
+    "LabellingTest",
+    "Overlaps",
+    "PUBand",
+    "atoms_of",
+    "bbox_recall",
+    "bootstrap_iou_under_dropout",
+    "delta_bands",
+    "delta_under_dropout",
+    "divergence",
+    "dropout_bands",
+    "dropout_sweep",
+    "image_atoms",
+    "joined",
+    "labelling_looks_random",
+    "lift",
+    "overlaps",
+    "ppi_mean",
+    "pu_band",
+    "pu_iou",
+    "share_of_ceiling",
+]

@@ -1,0 +1,49 @@
+"""Stores that all tests of the analysis read; none of them is changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.analysis import stores
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("analysis")
+
+
+@pytest.fixture(scope="session")
+def sparse(folder: Path) -> Path:
+    """Twenty facades with one label of each kind."""
+    return stores.run_facades(folder, "sparse", "representative", stores.COUNT)
+
+
+@pytest.fixture(scope="session")
+def gold(folder: Path) -> Path:
+    """The first eight with every part labelled."""
+    return stores.run_facades(folder, "gold", "exhaustive", 8)
+
+
+@pytest.fixture(scope="session")
+def odd(folder: Path) -> Path:
+    """Pictures of two shapes, letterboxed, with pixels to ignore."""
+    data = {"name": "folder", "path": str(stores.write_odd(folder / "pictures"))}
+    return stores.run(folder, "odd", data=data, fit="letterbox")
+
+
+@pytest.fixture(scope="session")
+def cropped(folder: Path, odd: Path) -> Path:
+    """The same, cropped, scored on pixels of the pictures."""
+    data = {"name": "folder", "path": str(folder / "pictures")}
+    return stores.run(folder, "cropped", data=data, fit="crop", resolution=48)
+
+
+@pytest.fixture(scope="session")
+def given(folder: Path, odd: Path) -> Path:
+    """Maps made elsewhere, of all pictures but the last two."""
+    return stores.run_given(folder, "given", folder / "pictures", range(7))

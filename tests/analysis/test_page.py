@@ -1,0 +1,151 @@
+"""The page: whole, well formed, without scripts, and careful with names and words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.dom import minidom
+
+import pytest
+
+from sightline.analysis import SparsityReport, sparsity_page, sparsity_report, write_page
+from sightline.analysis._svg import Mark, Scale, band_chart, interval_chart, span_of
+from sightline.results import open_results
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Balanced(HTMLParser):
+    """Notes tags that are not closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        for name, value in attrs:
+            assert not name.startswith("on")
+            assert name not in ("src", "href"), value
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Leave aside what is closed at once."""
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def reports(sparse: Path, gold: Path) -> list[SparsityReport]:
+    found = []
+    for other in (None, gold):
+        with open_results(sparse) as results:
+            found.append(sparsity_report(results, draws=60, gold=other))
+    with open_results(gold) as results:
+        found.append(sparsity_report(results, draws=60, model="demo/vit"))
+    return found
+
+
+def test_pages_are_well_formed_and_stand_alone(reports: list[SparsityReport]) -> None:
+    for report in reports:
+        page = sparsity_page(report)
+        parser = Balanced()
+        parser.feed(page)
+        assert parser.open == []
+        assert "http" not in page
+        assert "url(" not in page
+        assert "nan" not in re.sub("<style>.*</style>", "", page, flags=re.DOTALL).lower()
+        charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+        assert len(charts) >= 2
+        for chart in charts:
+            minidom.parseString(chart)  # noqa: S318
+
+
+def test_pages_say_every_conclusion_and_what_is_missing(reports: list[SparsityReport]) -> None:
+    for report in reports:
+        parser = Balanced()
+        parser.feed(sparsity_page(report))
+        text = " ".join(" ".join(parser.texts).split())
+        for sentence in (*report.conclusions, *report.missing):
+            assert sentence in text
+
+
+def test_bands_are_never_called_intervals(reports: list[SparsityReport]) -> None:
+    for report in reports:
+        page = sparsity_page(report)
+        assert "sensitivity band" in page
+        assert set(re.findall(r"(\w+ \w+) confidence interval", page)) == {"not a"}
+        assert "<b>not</b> mean that “only sparsity”" in page
+
+
+def test_recall_is_never_without_iou_or_coverage(reports: list[SparsityReport]) -> None:
+    for report in reports:
+        for head in re.findall(r"<thead>.*?</thead>", sparsity_page(report)):
+            if "recall" in head:
+                assert "IoU" in head
+                assert "coverage" in head
+
+
+def test_names_are_no_markup(reports: list[SparsityReport]) -> None:
+    report = reports[0]
+    lines = report.lines.assign(model="<b>x</b>&")
+    page = sparsity_page(replace(report, study="<script>alert(1)</script>", lines=lines))
+    assert "<script>" not in page
+    assert "&lt;b&gt;x&lt;/b&gt;&amp;" in page
+
+
+def test_a_page_is_written_whole(reports: list[SparsityReport], tmp_path: Path) -> None:
+    path = tmp_path / "report" / "sparsity.html"
+    assert write_page(reports[0], path) == path
+    assert path.read_text("utf-8") == sparsity_page(reports[0])
+    assert [one.name for one in path.parent.iterdir()] == ["sparsity.html"]
+
+
+def test_the_same_seed_gives_the_same_page(reports: list[SparsityReport], sparse: Path) -> None:
+    with open_results(sparse) as results:
+        again = sparsity_report(results, draws=60)
+    assert sparsity_page(again) == sparsity_page(reports[0])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 0.3, [0, 0.1, 0.2, 0.3]),
+        (-0.02, 0.031, [-0.02, 0.0, 0.02]),
+        (0, 100, [0, 50, 100]),
+    ],
+)
+def test_ticks_are_round_numbers(low: float, high: float, ticks: list[float]) -> None:
+    assert Scale(low, high, 0, 1).ticks() == ticks
+
+
+def test_spans_hold_every_value() -> None:
+    low, high = span_of([0.1, float("nan"), 0.4])
+    assert low == 0
+    assert high > 0.4
+    assert span_of([])[1] > span_of([])[0]
+    low, high = span_of([-0.1, 0.2])
+    assert low < -0.1
+    assert high > 0.2
+
+
+def test_a_mark_without_a_value_says_so() -> None:
+    nan = float("nan")
+    chart = interval_chart([Mark("gold", nan, nan, nan, "gold"), Mark("a", 1, nan, nan, "gold")],
+                           (0, 2), "two")  # fmt: skip
+    assert "no estimate" in chart
+    assert chart.count("<circle") == 1
+    assert 'class="span' not in chart
+    minidom.parseString(chart)  # noqa: S318
+    minidom.parseString(band_chart([(0, -1, 0, 1), (0.5, -1, 0, 1)], 0, (-1, 1), "a & b"))  # noqa: S318

@@ -1,0 +1,304 @@
+"""The report on missing labels: its tables, what it concludes, and the stores that fit together."""
+
+from __future__ import annotations
+
+# The texts put together here are SQL of ours.
+# ruff: noqa: S608
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from sightline.analysis import sparsity_report
+from sightline.analysis.conclusions import BIAS, OPEN, SURVIVES, VERDICTS, verdict_of
+from sightline.records import InputError, UnknownNameError
+from sightline.results import open_results
+from sightline.stats.sparsity import ppi_mean
+from tests.analysis import stores
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sightline.analysis import SparsityReport
+
+DRAWS = 60
+
+
+def report_of(store: Path, **words: Any) -> SparsityReport:
+    with open_results(store) as results:
+        return sparsity_report(results, draws=DRAWS, **words)
+
+
+@pytest.fixture(scope="module")
+def alone(sparse: Path) -> SparsityReport:
+    return report_of(sparse)
+
+
+@pytest.fixture(scope="module")
+def joined(sparse: Path, gold: Path) -> SparsityReport:
+    return report_of(sparse, gold=gold)
+
+
+def test_lines_hold_what_the_leaderboard_holds(alone: SparsityReport, sparse: Path) -> None:
+    with open_results(sparse) as results:
+        board = results.leaderboard("iou@90")
+        regions = results.query(
+            "SELECT avg(value) AS v FROM (SELECT image, region, avg(value) AS value FROM scores "
+            "WHERE model = 'demo/vit' AND variant = '' AND method = 'random' AND name = 'recall@90'"
+            " AND region IS NOT NULL GROUP BY image, region)"
+        )["v"].iloc[0]
+    assert np.allclose(alone.lines["iou"], board["value"], atol=1e-12)
+    assert list(alone.lines["low"]) == list(board["low"])
+    random = alone.lines[(alone.lines["method"] == "random")].iloc[0]
+    assert random["region_recall"] == pytest.approx(regions, abs=1e-12)
+    assert alone.main.split(" layer ")[0] in ("demo/vit cls", "demo/vit@seed2 cls")
+    assert (alone.images, alone.regions) == (stores.COUNT, len(open_regions(sparse, "")))
+
+
+def open_regions(store: Path, dropped: str) -> list[tuple[str, str]]:
+    with open_results(store) as results:
+        frame = results.query(f"SELECT image, label FROM regions WHERE dropped = '{dropped}'")
+    return list(frame.itertuples(index=False, name=None))
+
+
+def test_counts_tell_how_many_instances_have_no_label(
+    alone: SparsityReport, joined: SparsityReport, sparse: Path, gold: Path
+) -> None:
+    hidden = open_regions(sparse, "unlabelled")
+    assert alone.counts["unlabelled"].sum() == len(hidden)
+    assert alone.counts["gold"].isna().all()
+    every = open_regions(gold, "")
+    images = {image for image, _ in every}
+    mine = [label for image, label in open_regions(sparse, "") if image in images]
+    assert joined.counts["gold"].sum() == len(every)
+    assert joined.counts["on_gold_images"].sum() == len(mine)
+    one = joined.counts.set_index("label").loc["door"]
+    assert one["labelled"] == pytest.approx(one["regions"] / (one["regions"] + one["unlabelled"]))
+
+
+def test_bands_fall_as_labels_go_missing(alone: SparsityReport) -> None:
+    for _, lines in alone.dropout.groupby(["model", "method"]):
+        assert list(lines["rate"]) == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+        assert (lines["low"] <= lines["mean"]).all()
+        assert (lines["mean"] <= lines["high"]).all()
+    cls = alone.dropout[(alone.dropout["method"] == "cls") & (alone.dropout["model"] == "demo/vit")]
+    assert (np.diff(cls["mean"]) < 0).all()
+    assert cls["emptied"].iloc[0] == 0
+
+
+def test_pairs_differ_in_their_model_alone(alone: SparsityReport) -> None:
+    (pair,) = alone.verdicts.to_dict("records")
+    assert (pair["a"], pair["b"], pair["method"]) == ("demo/vit", "demo/vit@seed2", "cls")
+    values = alone.lines[alone.lines["method"] == "cls"].set_index("model")["iou"]
+    gap = values["demo/vit"] - values["demo/vit@seed2"]
+    assert pair["difference"] == pytest.approx(gap, abs=1e-12)
+    assert pair["low"] <= gap <= pair["high"]
+    assert pair["p_holm"] == pair["p"]
+    assert math.isnan(pair["joined"])
+    assert pair["verdict"] in VERDICTS.values()
+    assert list(alone.deltas["rate"]) == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def test_the_four_results_stand_side_by_side(
+    joined: SparsityReport, gold: Path, sparse: Path
+) -> None:
+    lines = joined.sets[joined.sets["model"] == "demo/vit"].set_index("set")
+    assert list(lines.index) == ["sparse", "gold", "joined", "joined, these images"]
+    layer = int(lines["layer"].iloc[0])
+    values = []
+    for store in (gold, sparse):
+        with open_results(store) as results:
+            frame = results.images("iou@90", model="demo/vit", method="cls", layer=layer)
+        values.append(frame.set_index("image")["value"])
+    both = values[1].reindex(values[0].index)
+    rest = values[1].drop(values[0].index)
+    found = ppi_mean(values[0], both, rest)
+    assert lines.loc["gold", "value"] == pytest.approx(values[0].mean())
+    assert lines.loc["sparse", "value"] == pytest.approx(values[1].mean())
+    assert lines.loc["joined", "value"] == pytest.approx(found.value)
+    assert lines.loc["joined", "low"] == pytest.approx(found.low)
+    assert list(lines["n"]) == [20, 8, 20, 20]
+
+
+def test_a_completed_set_takes_the_place_of_the_sparse_one(
+    sparse: Path, gold: Path, folder: Path
+) -> None:
+    completed = stores.run_facades(folder, "completed", "exhaustive", stores.COUNT)
+    found = report_of(sparse, gold=gold, completed=completed, method="cls")
+    lines = found.sets[found.sets["model"] == "demo/vit"].set_index("set")
+    assert list(lines.index[:4]) == ["sparse", "completed", "gold", "joined"]
+    # Completed as people would have: what is joined is what is true of all.
+    assert lines.loc["joined", "value"] == pytest.approx(lines.loc["completed", "value"], abs=0.02)
+    assert found.missing == ()
+
+
+def test_choices_by_halves_are_those_of_the_study(sparse: Path, gold: Path) -> None:
+    found = report_of(sparse, gold=gold, layer="split", method="cls")
+    with open_results(sparse) as results:
+        halves = results._tables.fetch(
+            "SELECT image, (row_number() OVER (ORDER BY sha256(image)) - 1) % 2 AS half FROM images"
+        )
+    for model in ("demo/vit", "demo/vit@seed2"):
+        line = found.sets[(found.sets["model"] == model) & (found.sets["set"] == "gold")].iloc[0]
+        layers = str(line["layer"]).split("|")
+        with open_results(gold) as results:
+            boards = [
+                results.images("iou@90", model=model, method="cls", layer=int(layer)).set_index(
+                    "image"
+                )["value"]
+                for layer in (layers[0], layers[-1])
+            ]
+        values = [boards[half][image] for image, half in halves if image in boards[0].index]
+        assert line["value"] == pytest.approx(np.mean(values), abs=1e-12)
+
+
+def test_corrected_iou_uses_what_is_known(alone: SparsityReport, gold: Path, sparse: Path) -> None:
+    assert set(alone.pu["by"]) == {"known counts"}
+    assert (alone.pu["corrected"] > alone.pu["iou"]).all()
+    assert (alone.pu["overlap"].between(0, 0.5)).all()
+    complete = report_of(gold)
+    assert complete.pu["by"].str.startswith("labelling frequency 0.20 to 1.00").all()
+    assert complete.pu["corrected"].isna().all()
+    assert complete.labelling.empty
+    text = " ".join(complete.conclusions)
+    assert "is not known to the store" in text
+    assert "not an interval" in text
+
+
+def test_labels_picked_for_a_reason_are_noticed(alone: SparsityReport, folder: Path) -> None:
+    assert list(alone.labelling["quantity"][:2]) == ["area", "distance to the centre"]
+    assert (alone.labelling["p"] > 0.001).all()
+    store = stores.run_facades(folder, "salient", "salient", stores.COUNT, models=["demo/vit"])
+    found = report_of(store, method="cls")
+    test = {one["quantity"]: one for one in found.labelling.to_dict("records")}
+    assert test["distance to the centre"]["p"] < 0.01
+    assert test["distance to the centre"]["direction"] == "smaller"
+    assert any("were not chosen at random" in text for text in found.conclusions)
+
+
+def test_conclusions_say_what_they_rest_on(alone: SparsityReport, joined: SparsityReport) -> None:
+    kinds = [kind for kind, _ in alone.findings]
+    assert kinds == sorted(kinds, key=[BIAS, SURVIVES, OPEN].index)
+    assert set(kinds) == {BIAS, SURVIVES, OPEN}
+    text = " ".join(alone.conclusions)
+    assert "a sensitivity band, not a confidence interval" in text
+    assert "does not mean that only missing labels" in text
+    assert "cannot be told apart from" in text or "no proof of their absence" in text
+    assert "takes a gold set" in text
+    assert [one.split(".")[0] for one in alone.missing] == [
+        "No gold set was given",
+        "No completed set was given",
+    ]
+    assert "if the gold images were drawn at random" in " ".join(joined.conclusions)
+    assert "takes a gold set" not in " ".join(joined.conclusions)
+    assert len(joined.missing) == 1
+
+
+def test_a_report_is_plain_values_for_json(joined: SparsityReport) -> None:
+    plain = joined.to_dict()
+    again = json.loads(json.dumps(plain, allow_nan=False))
+    assert again["metric"] == "iou@90"
+    assert len(again["sets"]) == len(joined.sets)
+    assert again["conclusions"] == list(joined.conclusions)
+
+
+PAIR = {
+    "difference": 0.05,
+    "p_holm": 0.01,
+    "same_sign": 0.99,
+    "recall": 0.01,
+    "recall_low": -0.01,
+    "recall_high": 0.03,
+    "coverage": 0.02,
+    "coverage_low": 0.01,
+    "coverage_high": 0.03,
+    "joined": math.nan,
+    "joined_low": math.nan,
+    "joined_high": math.nan,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "survives"),
+        ({"p_holm": 0.2}, "not shown"),
+        ({"p_holm": math.nan}, "not shown"),
+        ({"same_sign": 0.9}, "fragile"),
+        ({"coverage_low": -0.04, "coverage_high": -0.02}, "open"),
+        ({"recall_low": -0.04, "recall_high": -0.02}, "open"),
+        ({"joined": 0.04, "joined_low": 0.01, "joined_high": 0.07}, "confirmed"),
+        ({"joined": -0.04, "joined_low": -0.07, "joined_high": -0.01}, "reversed"),
+        ({"joined": -0.04, "joined_low": -0.07, "joined_high": 0.01}, "survives"),
+        ({"difference": -0.05, "coverage_low": 0.01, "coverage_high": 0.03}, "open"),
+        ({"difference": -0.05, "coverage_low": -0.1, "coverage_high": 0.03}, "survives"),
+    ],
+)
+def test_verdicts(changes: dict[str, float], verdict: str) -> None:
+    assert verdict_of({**PAIR, **changes}) == verdict
+
+
+# --- stores that do not fit ------------------------------------------------------------
+
+
+def test_other_scores_than_iou_are_refused(sparse: Path) -> None:
+    with open_results(sparse) as results:
+        with pytest.raises(InputError, match="must be iou at a percentile"):
+            sparsity_report(results, "coverage")
+        with pytest.raises(UnknownNameError, match="iou@70"):
+            sparsity_report(results, "iou@70")
+
+
+def test_a_store_of_other_images_is_refused(sparse: Path, odd: Path) -> None:
+    with pytest.raises(InputError, match=r"--gold .*none of its 9 images is in the study"):
+        report_of(sparse, gold=odd)
+
+
+def test_a_store_scored_otherwise_is_refused(sparse: Path, tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"models": ["demo/vit"], "methods": ["centre"]}
+    other = stores.run_facades(tmp_path, "pixels", "exhaustive", 2, resolution=32, **keys)
+    with pytest.raises(InputError, match="resolution must be 'grid' as in the study, is 32"):
+        report_of(sparse, gold=other)
+    lacking = stores.run_facades(tmp_path, "lacking", "exhaustive", 2, **keys)
+    with pytest.raises(InputError, match=r"--completed .*holds no maps of demo/vit · cls"):
+        report_of(sparse, completed=lacking)
+    fit = stores.run_facades(tmp_path, "fit", "exhaustive", 2, models=["demo/vit"], fit="crop",
+                             methods=["cls"])  # fmt: skip
+    with pytest.raises(InputError, match="fit must be 'squash', is 'crop'"):
+        report_of(sparse, gold=fit, model="demo/vit")
+
+
+def test_another_picture_by_the_same_name_is_refused(sparse: Path, tmp_path: Path) -> None:
+    data = {"name": "facades", "count": 2, "seed": 6, "labelling": "exhaustive"}
+    other = stores.run(tmp_path, "drawn", data=data, methods=["centre"])
+    with pytest.raises(InputError, match="is another picture than that of the study"):
+        report_of(sparse, gold=other)
+
+
+def test_maps_of_different_grids_are_compared(folder: Path, tmp_path: Path) -> None:
+    data = {"name": "facades", "count": 8, "seed": 5, "labelling": "representative"}
+    store = stores.run(
+        tmp_path,
+        "grids",
+        data=data,
+        models=["demo/vit", "demo/cnn"],
+        methods=["gradcam"],
+        layers=[-1],
+    )
+    found = report_of(store)
+    (pair,) = found.verdicts.to_dict("records")
+    values = found.lines.set_index("model")["iou"]
+    gap = values[pair["a"]] - values[pair["b"]]
+    assert pair["difference"] == pytest.approx(gap, abs=1e-12)
+    first = found.deltas[found.deltas["rate"] == 0].iloc[0]
+    assert first["difference"] == pytest.approx(gap, abs=1e-12)
+    assert first["low"] <= gap <= first["high"]
+
+
+def test_a_study_of_baselines_alone_has_a_report(sparse: Path) -> None:
+    found = report_of(sparse, method="centre", model="demo/vit")
+    assert found.main == "demo/vit centre"
+    assert found.verdicts.empty
+    assert SURVIVES not in [kind for kind, _ in found.findings]

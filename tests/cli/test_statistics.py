@@ -1,0 +1,105 @@
+"""`sightline stats` and `sightline sparsity`: tables, sentences, JSON and the page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+from tests.cli.small import error, numbers, run, write_given
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FEW = ("--permutations", 199)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a study over random maps of two methods; its model has a name like markup."""
+    folder = tmp_path_factory.mktemp("statistics")
+    run("run", write_given(folder), "--out", folder / "runs", "--workers", 1)
+    return folder / "runs" / "given"
+
+
+def test_stats_prints_a_table_a_sentence_and_the_assumption(store: Path) -> None:
+    text = run("stats", store, *FEW).stdout
+    assert "given: iou@90 against chance, 6 images" in text
+    for column in ("95% interval", "chance", "cross", "p_max_t"):
+        assert column in text
+    assert "net[/b]" in text
+    assert "on the same regions (max-T corrected p ≤ 0.05 over 2 lines)" in text
+    assert "exchangeable" in text
+    assert "exact" not in text
+    whole = run("stats", store, "--all", *FEW).stdout
+    assert "p_holm" in whole
+    assert "exact" in whole
+
+
+def test_stats_fits_a_narrow_screen(store: Path) -> None:
+    lines = run("stats", store, *FEW, columns=80).stdout.splitlines()
+    end = next(number for number, line in enumerate(lines) if "on the same regions" in line)
+    assert max(map(len, lines[:end])) <= 80
+
+
+def test_stats_prints_json_and_writes_the_table(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stats.csv"
+    text = run("stats", store, "--metric", "coverage", "--json", "--out", out, *FEW).stdout
+    found = json.loads(text)
+    assert found["metric"] == "coverage"
+    assert found["against"] == "chance"
+    assert found["sentence"].endswith(".")
+    assert [line["method"] for line in found["lines"]] == list(pd.read_csv(out)["method"])
+    said = run("stats", store, "--out", out, *FEW).stdout
+    assert f"Written: {out}" in said
+
+
+def test_stats_of_single_images_of_a_torus_and_against_a_method(store: Path) -> None:
+    text = run("stats", store, "--images", "--method", "first", *FEW).stdout
+    assert numbers(text, "net[/b]", "first", "000.png")
+    assert "20 or more maps" in text
+    text = run("stats", store, "--null", "torus", *FEW).stdout
+    assert "No centre-bias control." in text
+    text = run("stats", store, "--against", "second", *FEW).stdout
+    assert "difference" in text
+    assert "second" in text.splitlines()[0]
+
+
+def test_what_stats_cannot_do_is_one_line(store: Path, tmp_path: Path) -> None:
+    assert "--layer must be a number, best, last or split" in error("stats", store, "--layer", "x")
+    assert "did you mean" in error("stats", store, "--metric", "iou@91")
+    assert "a table" in error("stats", store, "--out", tmp_path / "a.txt")
+    assert "no such folder" in error("stats", tmp_path / "nothing")
+    assert "no scores of method 'centre'" in error("stats", store, "--against", "centre")
+
+
+def test_sparsity_prints_findings_and_writes_the_page(store: Path, tmp_path: Path) -> None:
+    text = run("sparsity", store, "--draws", 50).stdout
+    page = store / "report" / "sparsity.html"
+    assert f"Page: {page}" in text
+    assert "sensitivity band, not a confidence interval" in text
+    assert "What the data cannot tell apart:" in text
+    assert "No gold set was given." in text
+    assert "net[/b]" in page.read_text("utf-8")
+    out = tmp_path / "mine.html"
+    found = json.loads(run("sparsity", store, "--draws", 50, "--json", "--out", out).stdout)
+    assert found["page"] == str(out)
+    assert out.read_text("utf-8") == page.read_text("utf-8")
+    assert {"lines", "dropout", "sets", "conclusions"} <= found.keys()
+
+
+def test_sparsity_joins_a_gold_store(store: Path, tmp_path: Path) -> None:
+    text = run(
+        "sparsity", store, "--draws", 50, "--gold", store, "--out", tmp_path / "a.html"
+    ).stdout
+    assert "No gold set was given." not in text
+    assert "joined" in text
+    assert "Against the gold annotation of 6 images" in text
+
+
+def test_what_sparsity_cannot_do_is_one_line(store: Path, tmp_path: Path) -> None:
+    assert "must be iou" in error("sparsity", store, "--metric", "coverage")
+    assert ".html" in error("sparsity", store, "--out", tmp_path / "a.pdf")
+    assert "no such folder" in error("sparsity", store, "--gold", tmp_path / "nothing")
