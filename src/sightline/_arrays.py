@@ -56,7 +56,9 @@ def as_array(value: Any) -> Array:
 def to_numpy(array: Array) -> Any:
     """Return a numpy array with the same values, without a copy where that is possible."""
     if is_torch(array):
-        return array.detach().cpu().numpy()
+        # numpy has no such type; float32 holds every value
+        short = str(array.dtype) == "torch.bfloat16"
+        return (array.float() if short else array).detach().cpu().numpy()
     return np.asarray(array)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sightline.analysis import against_chance, chance, open_scenes
 from sightline.metrics import iou_chance, score_maps
@@ -14,7 +16,7 @@ from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.results._lines import make_lines
 from sightline.stats.nulls import CrossScores, Direction, Null, best_of, cross_image
-from tests.analysis.stores import COUNT, run, run_given, write_maps
+from tests.analysis.stores import COUNT, run, run_given, write_maps, write_odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +114,7 @@ def test_the_best_layer_is_chosen_again_in_each_draw(
     (line,) = against_chance(results, permutations=FEW, **words).to_dict("records")
     assert line["chosen"].startswith("best of 2 layers")
     assert line["p"] == 0.25
-    ((chosen, other),) = asked
+    ((other, chosen),) = asked
     rival = 14 - line["layer"]  # layers 3 and 11
     for layer, null in ((line["layer"], chosen), (rival, other)):
         matrix = crossed(results, "iou@90", layer=layer, **words)
@@ -237,11 +239,59 @@ def test_too_few_images_give_no_p_value(folder: Path, given: Path, tmp_path: Pat
         assert found["p"].isna().all()
         assert found["reason"].str.contains("too few images: 2 with a score").all()
         assert found.attrs["sentence"].startswith("Nothing can be said about chance")
+        assert not found["reason"].str.contains("squash").any()
         single = against_chance(results, images=True, permutations=FEW)
         assert single["p"].isna().all()
         assert "20 or more maps" in single.attrs["note"]
         with pytest.raises(InputError, match="no other method is stored beside 'others'"):
             against_chance(results, against="others", permutations=FEW)
+
+
+def test_what_one_image_lacks_is_not_its_geometry(tmp_path: Path) -> None:
+    data = {"name": "facades", "count": 1, "seed": 5}
+    store = run(tmp_path, "one", data=data, methods=["cls", "centre"])
+    with open_results(store) as results:
+        found = against_chance(results, permutations=FEW)
+    assert found["reason"].str.contains("too few images").all()
+    assert not found["reason"].str.contains("squash").any()
+
+
+def test_ends_of_differences_are_differences(tmp_path: Path) -> None:
+    data = {"name": "facades", "count": 3, "seed": 5, "labelling": "exhaustive"}
+    store = run(tmp_path, "three", data=data, methods=["cls", "mean_map", "centre"])
+    with open_results(store) as results:
+        found = against_chance(results, against="centre", permutations=FEW)
+    assert found["low"].min() >= -1
+    assert found["high"].max() <= 1
+
+
+def test_images_alone_are_told(odd: Path, tmp_path: Path) -> None:
+    folder = write_odd(tmp_path / "pictures")
+    Image.open(folder / "000.png").resize((90, 30)).save(folder / "009.png")
+    path = folder / "annotations.json"
+    content = json.loads(path.read_text("utf-8"))
+    first = content["images"][0]
+    content["images"].append({**first, "image": "009.png", "width": 90, "height": 30})
+    path.write_text(json.dumps(content))
+    data = {"name": "folder", "path": str(folder)}
+    store = run(tmp_path, "ten", data=data, fit="letterbox", methods=["centre"])
+    with open_results(store) as results:
+        found = against_chance(results, permutations=FEW)
+    assert found["alone"].tolist() == [1]
+    assert found["reason"].tolist() == ["p without 1 image that no other is shown like"]
+    assert "p and cross do without them" in found.attrs["note"]
+    with open_results(odd) as results:
+        found = against_chance(results, method="centre", permutations=FEW)
+    assert "do without them" not in found.attrs["note"]
+
+
+def test_recall_comes_with_a_warning(results: Results) -> None:
+    words: dict[str, Any] = {"method": "cls", "layer": 11, "permutations": FEW}
+    found = against_chance(results, "recall@90", **words)
+    assert "read it beside iou or coverage" in found.attrs["note"]
+    found = against_chance(results, "recall@90", against="centre", **words)
+    assert "read it beside iou or coverage" in found.attrs["note"]
+    assert "beside iou" not in against_chance(results, "iou@90", **words).attrs["note"]
 
 
 def test_lines_of_different_images_share_the_error(
@@ -264,7 +314,7 @@ def test_progress_is_told(results: Results) -> None:
     against_chance(
         results, method="cls", permutations=FEW, progress=lambda *parts: told.append(parts)
     )
-    assert told[-1][0] == told[-1][1] == 2
+    assert told[-1][0] == told[-1][1] == 4  # two lines, each chosen from two layers
     assert any("demo/vit@seed2" in what for *_, what in told)
 
 

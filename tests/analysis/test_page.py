@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.dom import minidom
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from sightline.analysis import SparsityReport, sparsity_page, sparsity_report, write_page
 from sightline.analysis._svg import Mark, Scale, band_chart, interval_chart, span_of
 from sightline.results import open_results
+from tests.analysis import stores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,11 +99,45 @@ def test_recall_is_never_without_iou_or_coverage(reports: list[SparsityReport]) 
 
 
 def test_names_are_no_markup(reports: list[SparsityReport]) -> None:
-    report = reports[0]
-    lines = report.lines.assign(model="<b>x</b>&")
-    page = sparsity_page(replace(report, study="<script>alert(1)</script>", lines=lines))
-    assert "<script>" not in page
-    assert "&lt;b&gt;x&lt;/b&gt;&amp;" in page
+    odd = '<b>x</b>&"'
+    names = {"model", "method", "target", "a", "b", "label", "quantity", "direction", "reason"}
+    for report in reports:
+        tables: dict[str, Any] = {}
+        for table in report.TABLES:
+            frame = getattr(report, table).copy()
+            for column in names & set(frame):
+                frame[column] = frame[column].where(frame[column].isna(), odd)
+            tables[table] = frame
+        texts: dict[str, Any] = {
+            "study": odd,
+            "metric": odd,
+            "main": odd,
+            "note": odd,
+            "missing": (odd,),
+        }
+        page = sparsity_page(replace(report, findings=((odd, odd),), **texts, **tables))
+        assert "<b>x" not in page
+        assert 'x</b>&"' not in page
+        assert page.count("&lt;b&gt;x&lt;/b&gt;&amp;&quot;") > 20
+        Balanced().feed(page)
+
+
+def test_a_page_of_one_image_has_no_empty_figures(folder: Path) -> None:
+    store = stores.run_facades(folder, "single", "representative", 1, methods=["cls", "random"])
+    with open_results(store) as results:
+        report = sparsity_report(results, draws=60)
+    page = re.sub("<style>.*</style>", "", sparsity_page(report), flags=re.DOTALL)
+    assert not re.search(r"\bnan\b", f"{page} {' '.join(report.conclusions)}")
+    assert "too few for a test" in " ".join(report.conclusions)
+    assert " on 1 image are scored" in " ".join(report.conclusions)
+
+
+def test_a_page_of_baselines_alone_does_not_speak_of_others(sparse: Path) -> None:
+    with open_results(sparse) as results:
+        report = sparsity_report(results, draws=60, method="centre")
+    assert "that is no baseline" not in sparsity_page(report)
+    assert any(text.endswith("score the same on iou@90 on every image.")
+               for text in report.conclusions)  # fmt: skip
 
 
 def test_a_page_is_written_whole(reports: list[SparsityReport], tmp_path: Path) -> None:

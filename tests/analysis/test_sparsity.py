@@ -6,15 +6,18 @@ from __future__ import annotations
 # ruff: noqa: S608
 import json
 import math
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from sightline.analysis import sparsity_report
-from sightline.analysis.conclusions import BIAS, OPEN, SURVIVES, VERDICTS, verdict_of
+from sightline.analysis.conclusions import BIAS, OPEN, SURVIVES, VERDICTS, conclude, verdict_of
 from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
+from sightline.stats.corrections import holm
 from sightline.stats.sparsity import ppi_mean
 from tests.analysis import stores
 
@@ -176,6 +179,32 @@ def test_labels_picked_for_a_reason_are_noticed(alone: SparsityReport, folder: P
     assert test["distance to the centre"]["p"] < 0.01
     assert test["distance to the centre"]["direction"] == "smaller"
     assert any("were not chosen at random" in text for text in found.conclusions)
+    assert list(found.labelling["p_holm"]) == list(holm(found.labelling["p"].to_numpy()))
+
+
+def test_several_tests_of_the_labelling_are_corrected(alone: SparsityReport) -> None:
+    tests = alone.labelling.assign(p=[0.03, 0.5, 0.9], p_holm=[0.09, 1.0, 1.0])
+    text = " ".join(conclude(replace(alone, labelling=tests)).conclusions)
+    assert "were not chosen at random" not in text
+    assert "(p ≥ 0.03, Holm ≥ 0.09)" in text
+
+
+def test_targets_have_figures_of_their_own(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"methods": ["gradcam"], "targets": ["predicted", "label"]}
+    keys["models"] = ["demo/vit@seed2", "demo/vit"]
+    sparse = stores.run_facades(tmp_path, "sparse", "representative", 20, **keys)
+    gold = stores.run_facades(tmp_path, "gold", "exhaustive", 8, **keys)
+    found = report_of(sparse, gold=gold, layer=11)
+    named = ["model", "target"]
+    on_gold = dict(found.sets[found.sets["set"] == "gold"].set_index(named)["value"])
+    with open_results(gold) as results:
+        board = dict(results.leaderboard("iou@90", layer=11).set_index(named)["value"])
+    assert on_gold["demo/vit@seed2", "label"] != on_gold["demo/vit@seed2", "predicted"]
+    for key, value in on_gold.items():
+        assert value == pytest.approx(board[key], abs=1e-12)
+    assert len(set(found.conclusions)) == len(found.conclusions)
+    assert "gradcam (label): " in " ".join(found.conclusions)
+    assert found.main in (f"{model} gradcam ({target}) layer 11" for model, target in board)
 
 
 def test_conclusions_say_what_they_rest_on(alone: SparsityReport, joined: SparsityReport) -> None:
@@ -227,6 +256,7 @@ PAIR = {
         ({"p_holm": 0.2}, "not shown"),
         ({"p_holm": math.nan}, "not shown"),
         ({"same_sign": 0.9}, "fragile"),
+        ({"same_sign": 0.947}, "fragile"),
         ({"coverage_low": -0.04, "coverage_high": -0.02}, "open"),
         ({"recall_low": -0.04, "recall_high": -0.02}, "open"),
         ({"joined": 0.04, "joined_low": 0.01, "joined_high": 0.07}, "confirmed"),
@@ -268,6 +298,76 @@ def test_a_store_scored_otherwise_is_refused(sparse: Path, tmp_path: Path) -> No
                              methods=["cls"])  # fmt: skip
     with pytest.raises(InputError, match="fit must be 'squash', is 'crop'"):
         report_of(sparse, gold=fit, model="demo/vit")
+
+
+def test_a_store_without_the_metric_is_named(sparse: Path, tmp_path: Path) -> None:
+    other = stores.run_facades(tmp_path, "other", "exhaustive", 2, metrics=["coverage"])
+    with pytest.raises(InputError, match=r"--gold .*other: no scores of metric 'iou@90'"):
+        report_of(sparse, gold=other)
+
+
+def test_gold_images_must_be_completed_too(sparse: Path, gold: Path, folder: Path) -> None:
+    few = stores.run_facades(folder, "few", "exhaustive", 5)
+    message = r"--completed .*: 3 of the 8 gold images are not in it, such as 'facade-00005.png'"
+    with pytest.raises(InputError, match=message):
+        report_of(sparse, gold=gold, completed=few)
+    found = report_of(sparse, completed=few, method="cls")
+    assert "the completed set has 5 of the 20 images" in found.note
+
+
+def test_a_few_gold_images_give_no_estimate_and_no_claim(sparse: Path, folder: Path) -> None:
+    three = stores.run_facades(folder, "three", "exhaustive", 3)
+    found = report_of(sparse, gold=three)
+    text = " ".join(found.conclusions)
+    assert "there is no estimate: too few gold images: 3, needs 4" in text
+    assert "no bias could be shown" not in text
+    assert not re.search(r"\bnan\b", text)
+    ends = found.sets[["low", "high"]].dropna()
+    assert ends.to_numpy().min() >= 0
+    assert ends.to_numpy().max() <= 1
+
+
+def test_labels_that_only_the_gold_set_has_are_counted(tmp_path: Path) -> None:
+    sparse, gold = (_with_labels(tmp_path, name) for name in ("sparse", "gold"))
+    found = report_of(sparse, gold=gold)
+    counts = found.counts.set_index("label")
+    assert list(counts.index) == ["door", "window"]
+    assert counts["gold"].sum() == 2 * counts["regions"].sum()
+    assert counts.loc["window", "labelled"] == 0
+    assert "about 50% are labelled" in " ".join(found.conclusions)
+
+
+def _with_labels(folder: Path, name: str) -> Path:
+    """Run a study over pictures whose windows are labelled in the gold set alone."""
+    data = stores.write_odd(folder / f"{name}-data")
+    path = data / "annotations.json"
+    content = json.loads(path.read_text("utf-8"))
+    for image in content["images"]:
+        image["regions"] = image["regions"][: 2 if name == "gold" else 1]
+    path.write_text(json.dumps(content))
+    return stores.run(folder, name, data={"name": "folder", "path": str(data)}, methods=["cls"])
+
+
+def test_a_study_without_regions_has_no_report(tmp_path: Path) -> None:
+    data = stores.write_odd(tmp_path / "data")
+    path = data / "annotations.json"
+    content = json.loads(path.read_text("utf-8"))
+    for image in content["images"]:
+        image["regions"] = []
+    path.write_text(json.dumps(content))
+    store = stores.run(
+        tmp_path, "none", data={"name": "folder", "path": str(data)}, methods=["cls"]
+    )
+    with pytest.raises(InputError, match="no region is scored"):
+        report_of(store)
+
+
+def test_maps_that_changed_are_noticed(folder: Path, given: Path, tmp_path: Path) -> None:
+    store = stores.run_given(tmp_path, "mine", folder / "pictures", range(7))
+    path = tmp_path / "mine-first" / "003.npy"
+    np.save(path, np.load(path) + np.eye(8, 9, dtype=np.float32))
+    with pytest.raises(InputError, match="do not give the iou@90"):
+        report_of(store, method="theirs")
 
 
 def test_another_picture_by_the_same_name_is_refused(sparse: Path, tmp_path: Path) -> None:

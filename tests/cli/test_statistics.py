@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
+from tests.analysis.stores import run_facades
 from tests.cli.small import error, numbers, run, write_given
 
 if TYPE_CHECKING:
@@ -97,6 +101,51 @@ def test_sparsity_joins_a_gold_store(store: Path, tmp_path: Path) -> None:
     assert "No gold set was given." not in text
     assert "joined" in text
     assert "Against the gold annotation of 6 images" in text
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run a study over drawn facades with two models and two layers."""
+    folder = tmp_path_factory.mktemp("models")
+    return run_facades(folder, "models", "representative", 8, methods=["cls"], seeds=[0])
+
+
+def test_sparsity_marks_layers_and_shows_verdicts_whole(models: Path, tmp_path: Path) -> None:
+    words = ("--draws", 50, "--out", tmp_path / "a.html")
+    lines = run("sparsity", models, *words, columns=80).stdout.splitlines()
+    text = "\n".join(lines)
+    assert re.search(r"demo/vit +cls +(3|11)\* ", text)
+    assert "*best of 2 layers on the same images, which flatters it" in text
+    end = next(number for number, line in enumerate(lines) if line.startswith("Sign kept"))
+    assert max(len(line) for line in lines[:end] if line.startswith(" ")) <= 80
+    (pair,) = (line for line in lines if re.match(r" demo/vit +demo/vit@", line))
+    assert pair.split()[-2:] == ["not", "shown"]
+    assert "Verdict: not shown = no difference shown." in text
+
+
+def test_sparsity_says_how_far_a_study_is(models: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half"
+    shutil.copytree(models, half)
+    last = max(path.name for path in (half / "rows").iterdir())
+    (half / "rows" / last).unlink()
+    text = run("sparsity", half, "--draws", 50).stdout
+    assert "So far: " in text
+
+
+def test_reasons_that_the_sentence_gives_have_no_column(models: Path, tmp_path: Path) -> None:
+    few = run_facades(tmp_path, "few", "representative", 3, methods=["cls"])
+    text = run("stats", few, *FEW, columns=80).stdout
+    assert "too few images: 3 with a score, 5 are needed." in text
+    assert "reason" not in text
+
+
+def test_a_store_that_cannot_be_written_to_is_told_first(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert "--out says where the page goes" in error("sparsity", store)
+    out = tmp_path / "a.html"
+    assert f"Page: {out}" in run("sparsity", store, "--draws", 50, "--out", out).stdout
 
 
 def test_what_sparsity_cannot_do_is_one_line(store: Path, tmp_path: Path) -> None:

@@ -70,6 +70,13 @@ def test_each_side_at_its_own_best_layer(made: Made, results: Results) -> None:
     check(frame.iloc[0], slow(a, b))
 
 
+def test_recall_is_to_be_read_beside_other_scores(results: Results) -> None:
+    frame = results.compare("demo/vit", "demo/vit@seed2", "recall@90", layer=2)
+    assert "read it beside iou or coverage only" in frame.attrs["note"]
+    frame = results.compare("demo/vit", "demo/vit@seed2", "coverage", layer=2)
+    assert "beside iou" not in frame.attrs["note"]
+
+
 def test_layers_chosen_by_halves(made: Made, results: Results) -> None:
     half = halves(made)
     frame = results.compare("demo/vit", "demo/vit@seed2", layer="split")

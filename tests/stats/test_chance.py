@@ -116,3 +116,7 @@ def test_references_stand_together() -> None:
 def test_shares_of_different_shapes_are_named() -> None:
     with pytest.raises(InputError, match="a and g must have shapes that go together; got 2 and 3"):
         iou_references([0.1, 0.2], [0.1, 0.2, 0.3])
+
+
+def test_a_share_above_one_by_rounding_is_one() -> None:
+    assert iou_chance(1 + 1e-10, 0.25, pixels=10**6) == pytest.approx(0.25)

@@ -434,3 +434,9 @@ def test_images_may_be_named_by_a_tensor() -> None:
     torch = pytest.importorskip("torch")
     values, labels = np.random.default_rng(0).random(30), np.arange(30) // 3
     assert interval(values, images=torch.tensor(labels)) == interval(values, images=labels)
+
+
+def test_short_tensors_are_read() -> None:
+    torch = pytest.importorskip("torch")
+    values = torch.tensor([0.5, 0.25, 0.75, 0.5], dtype=torch.bfloat16)
+    assert interval(values) == interval([0.5, 0.25, 0.75, 0.5])

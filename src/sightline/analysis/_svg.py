@@ -62,7 +62,7 @@ def span_of(values: Iterable[float], *, zero: bool = True) -> tuple[float, float
 
 
 WIDTH, HEIGHT = 300, 190
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 34
+LEFT, RIGHT, TOP, BOTTOM = 46, 20, 12, 34
 
 
 def band_chart(

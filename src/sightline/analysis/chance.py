@@ -192,13 +192,17 @@ class _Test:
         scenes = open_scenes(results)
         try:
             families = self._families(scenes, lines)
-            exact = _Exact()
-            found = []
-            for number, line in enumerate(lines):
-                self.progress(number, len(lines), f"Testing {line.model} {line.method}")
-                family, classes = families[number]
-                found.append(self._test(scenes, line, family, classes, exact))
-            self.progress(len(lines), len(lines), "Testing")
+            exact, found, done = _Exact(), [], 0
+            total = sum(1 + len(self._rivals(scenes, line)) for line in lines)
+            for line, (family, classes) in zip(lines, families, strict=True):
+                candidates: list[Null] = []
+                for one in (*self._rivals(scenes, line), line):  # its own maps last: one at a time
+                    self.progress(done, total, f"Testing {line.model} {line.method}")
+                    drawn = self._draw(scenes, one, classes)
+                    candidates.append(drawn.null)
+                    done += 1
+                found.append(self._tested(scenes, line, family, drawn, candidates, exact))
+            self.progress(total, total, "Testing")
             return found
         finally:
             scenes.close()
@@ -234,22 +238,22 @@ class _Test:
             found.update(dict.fromkeys(numbers, (family, classes)))
         return [found[number] for number in range(len(lines))]
 
-    def _test(
+    def _tested(
         self,
         scenes: Scenes,
         line: Line,
         family: int,
-        classes: Mapping[str, Hashable],
+        own: _Drawn,
+        candidates: Sequence[Null],
         exact: _Exact,
     ) -> _Tested:
-        own = self._draw(scenes, line, classes)
+        """Put a line together with its null, one of the candidates that it was chosen from."""
         units = scenes.units(self.name, line).reindex(own.maps.images)
         scenes.check_same(self.name, line, own.maps.images, own.values)
         beside = exact.mean(self.name, own.maps, units)
-        others = [self._draw(scenes, rival, classes).null for rival in self._rivals(scenes, line)]
         null = own.null
-        if others:
-            best = best_of([null, *others], direction=METRICS[self.name.metric].direction)
+        if len(candidates) > 1:
+            best = best_of(candidates, direction=METRICS[self.name.metric].direction)
             null = replace(best, value=null.value, mean=null.mean, p_images=null.p_images)
         return _Tested(line, null, own.maps.images, units, own.expected, beside, family)
 

@@ -143,7 +143,8 @@ def _labelling(report: SparsityReport) -> Iterator[str]:
     else:
         what = ", ".join(str(one) for one in tested["quantity"])
         yield (
-            f"The labelled instances do not differ from the unlabelled ones beside them in {what} "
+            "The labelled instances could not be shown to differ from the unlabelled ones beside "
+            f"them in {what} "
             f"(p ≥ {_p(float(tested['p'].min()))}, Holm ≥ {_p(float(tested['p_holm'].min()))}): no "
             "sign that they were picked for a reason, which is no proof that they were drawn at "
             "random."

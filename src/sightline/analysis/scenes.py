@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.data.dataset import Dataset
-    from sightline.records import Annotation, Region
+    from sightline.records import Annotation, Region, Sample
     from sightline.results import Results
     from sightline.results._lines import Candidate, Line
     from sightline.results._tables import Tables
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int, str], object]
 
 __all__ = ["LineMaps", "Scenes", "open_scenes"]
+
+# Of the maps that stay at hand: 256 MB of float32.
+_MOST_PIXELS = 1 << 26
 
 # Recomputed scores differ from stored ones by rounding alone; more means that maps have changed.
 _CLOSE = 1e-9
@@ -158,6 +161,7 @@ class Scenes:
         self.scoring: Scoring = scoring_of(self.study)
         self.dataset: Dataset = study_dataset(self.study.data)
         self._sources = _sources(self._tables.manifest)
+        self._at_hand: dict[Task, tuple[StoredMaps, list[Sample]]] = {}
         plan = Plan(self.dataset, self.scoring, tuple(self._sources), (), Cards((), ""))
         self._worker = Worker(plan, self._store)
         self._chunks = self._read_chunks()
@@ -329,12 +333,28 @@ class Scenes:
                 f"{self._store.path}: this needs the maps of the study, which were not kept "
                 "(keep_maps: none); set keep_maps: grid in its file and run it again"
             )
-        maps, samples = self._worker.again(task)
+        maps, samples = self._again(task)
         return _Part(source, maps, {one.image_id: one.annotation for one in samples}, wanted)
+
+    def _again(self, task: Task) -> tuple[StoredMaps, list[Sample]]:
+        """Return the maps of a task; those of one source stay at hand, as layer follows layer."""
+        if self._at_hand and next(iter(self._at_hand)).source != task.source:
+            self._at_hand.clear()
+        if task not in self._at_hand:
+            found = self._worker.again(task)
+            held = [maps for maps, _ in self._at_hand.values()]
+            if sum(map(_pixels, [*held, found[0]])) > _MOST_PIXELS:
+                return found
+            self._at_hand[task] = found
+        return self._at_hand[task]
 
     def close(self) -> None:
         """Close the files of maps made elsewhere."""
         self._worker.close()
+
+
+def _pixels(maps: StoredMaps) -> int:
+    return sum(layer.size for image in maps.values for layer in image)
 
 
 def _only(maps: StoredMaps, i: int, layer: int | None, head: int | None) -> StoredMaps:

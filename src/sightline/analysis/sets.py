@@ -82,7 +82,12 @@ def open_other(
         return None
     if isinstance(given, Results):
         return OtherStore(given, what, scenes)
-    return OtherStore(open_results(given), what, scenes, own=True)
+    results = open_results(given)
+    try:
+        return OtherStore(results, what, scenes, own=True)
+    except InputError:
+        results.close()
+        raise
 
 
 class OtherStore:

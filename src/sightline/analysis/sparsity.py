@@ -168,13 +168,16 @@ def sparsity_report(
         raise InputError(f"no scores of {where.told()} are stored")
     move = progress or (lambda done, total, what: None)
     scenes = open_scenes(results)
-    many = open_other(completed, "completed", scenes)
-    few = open_other(gold, "gold", scenes)
+    many = few = None
     try:
+        many = open_other(completed, "completed", scenes)
+        few = open_other(gold, "gold", scenes)
         check_fit(many, few, [line for line in lines if line.group != BASELINE] or lines, name)
         measured = _measured(scenes, name, lines, move)
         if not any(len(one.regions) for one in measured):
-            raise InputError(f"{results.path}: no region is scored, so that no label can be missed")
+            raise InputError(
+                f"{results.path}: no region is scored, so that missing labels change nothing"
+            )
         sets = {
             one.called: sets_of(one, name, scenes.images, many, few) for one in shown_of(measured)
         }

@@ -53,6 +53,7 @@ def _exact_chance(a: Any, g: Any, pixels: Any) -> Any:
     given = [np.asarray(to_numpy(value), np.float64) for value in (a, g, pixels)]
     a, g, pixels = (value.ravel() for value in np.broadcast_arrays(*given))
     _check_shares(a, g, pixels)
+    a, g = np.minimum(a, 1), np.minimum(g, 1)  # what is above is rounding
     annotated = np.rint(g * pixels)
     # A share may have been kept in float32.
     odd = np.abs(annotated - g * pixels) > 1e-6 + pixels * 2.0**-24

@@ -214,8 +214,6 @@ def _measure(
     from sightline.metrics import _cpu
 
     tensors = is_torch(maps)
-    if tensors and str(maps.dtype) == "torch.bfloat16":
-        maps = maps.float()  # numpy has no such type; float32 holds every value
     counts = _cpu.measure(
         to_numpy(maps), to_numpy(masks), plan, table=table, drop=drop, threads=threads
     )

@@ -11,6 +11,7 @@ from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded, sum_up
 from sightline.results._values import spreads
 from sightline.results._views import Name
+from sightline.results._wording import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -129,7 +130,10 @@ def _about(name: Name) -> str:
     """Say how to read a metric."""
     direction = METRICS[name.metric].direction
     better = f"{direction} is better" if direction != "neither" else "no value is better"
-    return f"means of {name} over images with 95% intervals, {better}"
+    read = beside(name)
+    return f"means of {name} over images with 95% intervals, {better}" + (
+        f"; {read}" if read else ""
+    )
 
 
 def _nothing(lines: Sequence[Line], where: Where) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import Array, is_torch, shape_of, to_numpy
+from sightline._arrays import shape_of, to_numpy
 from sightline.metrics._border import check_maps, check_masks, nonfinite_error
 from sightline.records import InputError
 
@@ -70,11 +70,11 @@ def check_finite(maps: NDArray[Any], images: Sequence[int] | NDArray[np.int64]) 
 def _read_maps(maps: Any) -> list[NDArray[Any]]:
     """Return one array (H, W) for each image."""
     if hasattr(maps, "shape"):
-        stacked = _as_numpy(check_maps(maps))
+        stacked = to_numpy(check_maps(maps))
         if stacked.ndim != 3:
             raise InputError(f"maps must have shape (n, H, W); got {shape_of(stacked.shape)}")
         return list(stacked)
-    found = [_as_numpy(check_maps(one)) for one in maps]
+    found = [to_numpy(check_maps(one)) for one in maps]
     if not found:
         raise InputError("maps must hold at least one map; got none")
     for index, one in enumerate(found):
@@ -83,13 +83,6 @@ def _read_maps(maps: Any) -> list[NDArray[Any]]:
                 "maps must hold one map (H, W) for each image; "
                 f"entry {index} has shape {shape_of(one.shape)}"
             )
-    return found
-
-
-def _as_numpy(maps: Array) -> NDArray[Any]:
-    if is_torch(maps) and str(maps.dtype) == "torch.bfloat16":
-        maps = maps.float()  # numpy has no such type; float32 holds every value
-    found: NDArray[Any] = to_numpy(maps)
     return found
 
 

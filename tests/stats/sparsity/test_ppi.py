@@ -318,3 +318,11 @@ def test_infinite_scores_are_named() -> None:
         ppi_mean([1, 2, 3, 4], [1, 2, 3, np.inf], [1, 2])
     with pytest.raises(InputError, match="completed must hold finite numbers or NaN"):
         joined([1.0], [np.inf], [1.0])
+
+
+def test_a_single_other_image_is_not_free_of_spread() -> None:
+    rng = np.random.default_rng(0)
+    y, f = rng.random(10), rng.random(10)
+    found = ppi_mean(y, f, [0.4], tuning=0.5)
+    variance = np.var(y - 0.5 * f, ddof=1) / 10 + 0.25 * np.var(f, ddof=1)
+    assert found.se == pytest.approx(float(np.sqrt(variance)))

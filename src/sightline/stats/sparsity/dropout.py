@@ -1,7 +1,8 @@
 """How much a mean IoU moves when more regions go missing: a sensitivity band, not an interval.
 
 The band says what further gaps in the annotation would do to the figure. It does not say where the
-figure for a complete annotation lies: that is further away from the band than the figure at hand.
+figure for a complete annotation lies: where the missing instances are like the annotated ones, that
+is further away from the band than the figure at hand.
 A value inside the band is no evidence that only missing labels keep it low.
 """
 

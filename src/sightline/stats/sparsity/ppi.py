@@ -228,7 +228,8 @@ def _part(
     value = float(y.mean()) + weight * apart
     if target == "population":
         rectified = _centred(y - weight * f)
-        spread = float(rest.var(ddof=1)) if others > 1 else 0.0
+        # One image alone has no spread: the gold images tell what it is.
+        spread = float((rest if others > 1 else f).var(ddof=1))
         variance = float(rectified @ rectified) / (df * n)
         return _Part(value, variance + weight**2 * spread / max(others, 1), df, weight)
     residuals = _centred(y - weight * (1 + n / others) * f) if others else np.zeros(n)

@@ -72,8 +72,8 @@ class Divergence:
     share : float
         Flagged share of the regions on which all three are defined; NaN if there are none.
     chance : float
-        The most that a map without information would be flagged: the mean area of the regions,
-        since that is how often its maximum falls inside.
+        The most that a map would be flagged whose maximum is as likely at every place: the mean
+        area of the regions. No centre-bias control.
     n, undefined : int
         Regions with and without a defined value.
     sentence : str
