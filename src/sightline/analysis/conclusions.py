@@ -194,7 +194,8 @@ def _pu(report: SparsityReport) -> Iterator[str]:
             )
         yield (
             f"Corrected for unlabelled instances, the mean IoU of {report.main} would be {told}, "
-            f"against {one['iou']:.3f} as scored. This holds only if {ASSUMPTIONS}"
+            f"against {one['iou']:.3f} as scored. This holds only if {ASSUMPTIONS}, "
+            "and is rough even then"
             f"{_doubt(report, one)}."
         )
 

@@ -94,13 +94,13 @@ def test_undefined_regions_are_counted() -> None:
 def test_the_sentence_says_what_cannot_be_told_apart() -> None:
     found = divergence([1, 0], [0.1, 0.1], [0.05, 0.05], 0.1, [0.02, 0.02])
     assert found.sentence == (
-        "In 1 of 2 regions (50%) the map's maximum is inside and at least 2 times the energy of "
+        "In 1 of 2 regions (50.0%) the map's maximum is inside and at least 2 times the energy of "
         "chance, yet IoU is at most 50% of the largest possible: this cannot be told apart from "
         "attention to instances that nobody annotated, nor from attention to these regions and to "
         "wrong places."
     )
     none = divergence([0], [0.1], [0.05], 0.1, [0.02])
-    assert none.sentence.startswith("In 0 of 1 regions (0%)")
+    assert none.sentence.startswith("In 0 of 1 regions (0.0%)")
     assert none.sentence.endswith("no proof of their absence.")
 
 

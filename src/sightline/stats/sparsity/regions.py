@@ -139,7 +139,7 @@ def divergence(
 def _told(flagged: int, n: int, least_lift: float, most_ceiling: float) -> str:
     if not n:
         return "No region has all three figures, so that nothing can be said."
-    where = f"In {flagged} of {n} regions ({flagged / n:.0%})"
+    where = f"In {flagged} of {n} regions ({flagged / n:.1%})"
     what = (
         f"the map's maximum is inside and at least {least_lift:g} times the energy of chance, yet "
         f"IoU is at most {most_ceiling:.0%} of the largest possible"
