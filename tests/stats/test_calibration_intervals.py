@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from benchmarks.calibration import intervals
+from tests.stats.calibrated import check_page
 
 
 def test_intervals_hold_the_truth_as_often_as_promised() -> None:
     lines = intervals.run(1000, small=True)
     assert [line for line in lines if not line.holds] == []
     assert sum(line.gated for line in lines) > 40
+    check_page(lines)
     assert {line.note.split(";")[0] for line in lines} == {"bca", "studentised", "wilson"}

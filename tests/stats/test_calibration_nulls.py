@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.calibration.nulls import run
+from tests.stats.calibrated import check_page
 
 if TYPE_CHECKING:
     from benchmarks.calibration.lines import Line
@@ -21,6 +22,7 @@ def test_every_false_positive_rate_is_within_its_bounds(lines: list[Line]) -> No
     missed = [line for line in lines if not line.holds]
     assert not missed
     assert sum(line.gated for line in lines) >= 60
+    check_page(lines)
 
 
 def test_the_rates_that_fail_are_told(lines: list[Line]) -> None:

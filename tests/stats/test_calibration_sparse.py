@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.calibration.sparse import run
+from tests.stats.calibrated import check_page
 
 if TYPE_CHECKING:
     from benchmarks.calibration.lines import Line
@@ -23,6 +24,7 @@ def figures(lines: list[Line], what: str) -> list[float]:
 
 def test_every_promise_is_kept(lines: list[Line]) -> None:
     assert [line for line in lines if not line.holds] == []
+    check_page(lines)
     gated = {line.what for line in lines if line.gated}
     assert {
         "bias of PPI++",
