@@ -535,6 +535,7 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
         ["--by", "labels"],
         ["--layer", "split", "--metric", "coverage"],
         ["--a", "cls", "--b", "centre", "--by", "method"],
+        ["--against", "chance"],
     ]
     for command in commands:
         assert Path(command[2]) == store

@@ -100,11 +100,12 @@ def finished_lines(run: "Run", program: str) -> list[str]:
 def demo_lines(path: Path, program: str) -> list[str]:
     """Return what to look at after the demo."""
     command = shlex.join([program, "show", str(path)])
-    compare = shlex.join([program, "compare", str(path)])
+    compare, stats = (shlex.join([program, one, str(path)]) for one in ("compare", "stats"))
     return [
         f"  {command} --by labels",
         f"  {command} --layer split --metric coverage",
         f"  {compare} --a cls --b centre --by method",
+        f"  {stats} --against chance",
         f"The study, with every choice: {path / 'study.yml'}; the rows: {path / 'rows'}",
         f"The maps: {path / 'maps'}; what was used: {path / 'manifest.json'}",
     ]
