@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sightline.analysis._material import line_columns
 from sightline.metrics import METRICS
 from sightline.records import InputError
-from sightline.results._lines import units_of
 from sightline.results._wording import beside
+from sightline.results.comparing import paired_figures
 from sightline.results.leaderboard import so_far, with_note
-from sightline.stats.paired import compare_family, compare_paired
+from sightline.stats._flips import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
     from sightline.results._views import Name
 
-    Floats = NDArray[np.float64]
-
 __all__ = ["ALPHA", "against_lines"]
 
 ALPHA = 0.05
+_FIGURES = (
+    *("difference", "low", "high", "p", "p_wilcoxon", "p_holm", "p_bh", "p_max_t", "dz", "n"),
+)
 
 
 def against_lines(
@@ -46,31 +44,18 @@ def against_lines(
     pairs = [(a, b) for a in lines for b in others if _belong(a, b)]
     if not pairs:
         raise InputError(f"nothing to compare: no other method is stored beside {against!r}")
-    images = [image for (image,) in tables.fetch("SELECT image FROM images")]
-    sides = [[_values(tables, name, line, images) for line in pair] for pair in pairs]
-    tests = [compare_paired(a, b, flips=flips, seed=seed) for a, b in sides]
-    family = compare_family(np.stack([a - b for a, b in sides], axis=1), flips=flips, seed=seed)
-    low, high = METRICS[name.metric].range
-    ends = np.clip([(test.low, test.high) for test in tests], low - high, high - low)
+    figures = paired_figures(name, pairs, flips=flips, seed=seed)
+    ((images,),) = tables.fetch("SELECT count(*) FROM images")
     frame = pd.DataFrame(
         {
             **line_columns([a for a, _ in pairs]),
             "against": pd.Series([_told_short(b) for _, b in pairs], dtype=str),
-            "value": [test.value_a for test in tests],
-            "other": [test.value_b for test in tests],
-            "difference": [test.difference for test in tests],
-            "low": ends[:, 0],
-            "high": ends[:, 1],
-            "p": [test.p for test in tests],
-            "p_wilcoxon": [test.p_wilcoxon for test in tests],
-            "p_holm": family.holm,
-            "p_bh": family.bh,
-            "p_max_t": family.max_t,
-            "dz": [test.dz for test in tests],
-            "n": [test.n for test in tests],
-            "undefined": [test.undefined for test in tests],
+            "value": figures["value_a"],
+            "other": figures["value_b"],
+            **{figure: figures[figure] for figure in _FIGURES},
+            "undefined": images - figures["n"],
             "chosen": pd.Series([a.chosen for a, _ in pairs], dtype=str),
-            "reason": pd.Series([test.reason for test in tests], dtype=str),
+            "reason": pd.Series([_reason(n) for n in figures["n"]], dtype=str),
         }
     )
     frame.attrs["metric"], frame.attrs["against"] = str(name), against
@@ -100,10 +85,9 @@ def _told_short(line: Line) -> str:
     return line.method if line.layer is None else f"{line.method} layer {line.layer}"
 
 
-def _values(tables: Tables, name: Name, line: Line, images: Sequence[str]) -> Floats:
-    frame = tables.frame(units_of(tables, name, line), line.values()).set_index("image")
-    values: Floats = frame["value"].reindex(list(images)).to_numpy(np.float64)
-    return values
+def _reason(n: int) -> str:
+    """Say why there is no p-value."""
+    return "" if n >= FEWEST else f"too few images: {n}, p-values need {FEWEST}"
 
 
 def _sentence_of_pairs(frame: pd.DataFrame, name: Name, against: str) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Pairs = Sequence[tuple[Line, Line]]
 
-__all__ = ["By", "compare"]
+__all__ = ["By", "compare", "paired_figures"]
 
 By = Literal["model", "method", "layer"]
 # Scores closer than this are equal.
@@ -57,7 +57,7 @@ def compare(
     for column in ("layer_a", "layer_b"):
         names[column] = layer_column(names[column].astype(object))
     chosen = {f"chosen_{side}": [line.chosen for line in lines] for side, lines in _sides(pairs)}
-    frame = names.assign(**_figures(name, pairs), **chosen)
+    frame = names.assign(**paired_figures(name, pairs), **chosen)
     frame.attrs["metric"] = str(name)
     frame.attrs["by"] = by
     frame.attrs["sentences"] = sentences(frame)
@@ -128,8 +128,8 @@ def _named(a: Line, b: Line, by: By) -> dict[str, Any]:
     }
 
 
-def _figures(name: Name, pairs: Pairs) -> dict[str, Any]:
-    """Return the figures of all pairs, column by column."""
+def paired_figures(name: Name, pairs: Pairs, *, flips: int = 9999, seed: int = 0) -> dict[str, Any]:
+    """Return the figures of all pairs, column by column; `flips` and `seed` are of the test."""
     table = image_table([line for _, lines in _sides(pairs) for line in lines])
     table[np.isinf(table)] = np.nan
     a, b = table[:, : len(pairs)], table[:, len(pairs) :]
@@ -145,21 +145,21 @@ def _figures(name: Name, pairs: Pairs) -> dict[str, Any]:
         "value_a": _means(a, both),
         "value_b": _means(b, both),
         "difference": _means(gaps, both),
-        **_tests(name, gaps),
+        **_tests(name, gaps, flips, seed),
         **{what: _means(np.nan if what in unknown else on, both) for what, on in shares.items()},
         "only_a": (np.isfinite(a) & ~both).sum(axis=0),
         "only_b": (np.isfinite(b) & ~both).sum(axis=0),
     }
 
 
-def _tests(name: Name, gaps: Any) -> dict[str, Any]:
+def _tests(name: Name, gaps: Any, flips: int, seed: int) -> dict[str, Any]:
     """Return intervals, p-values and effect sizes of differences (images, pairs)."""
     span = intervals(gaps)
     low, high = METRICS[name.metric].range
     # Where two sides never differ, nothing is tested; given the sizes of the differences, which is
     # what a sign-flip test does, such pairs can be left out of the family beforehand.
     same = ~(np.abs(gaps) > 0).any(axis=0)
-    family = compare_family(np.where(same, np.nan, gaps))
+    family = compare_family(np.where(same, np.nan, gaps), flips=flips, seed=seed)
     ranks = np.array([wilcoxon(column) for column in gaps.T])
     found = {"p": family.p, "p_holm": family.holm, "p_bh": family.bh, "p_max_t": family.max_t}
     effects = [effect_size(column[np.isfinite(column)]) for column in gaps.T]
