@@ -101,6 +101,12 @@ def test_sparsity_joins_a_gold_store(store: Path, tmp_path: Path) -> None:
     assert "No gold set was given." not in text
     assert "joined" in text
     assert "Against the gold annotation of 6 images" in text
+    assert "The interval is that of the joined sets." in text
+    words = ("sparsity", store, "--draws", 50, "--gold", store, "--out", tmp_path / "a.html")
+    sets = json.loads(run(*words, "--json").stdout)["sets"]
+    joined = next(one for one in sets if one["set"] == "joined")
+    ends = f"{joined['low']:.3f} to {joined['high']:.3f}"
+    assert re.search(rf"{joined['value']:.3f} +{ends}", text)
 
 
 @pytest.fixture(scope="module")

@@ -230,14 +230,22 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
     named = ["model", "method", "target", "layer"]
     lines = report.lines[report.lines["group"] != "baseline"]
     lines = lines if len(lines) else report.lines
-    shown = lines[[*named, "chosen", "iou", "low", "high", "region_lift"]].rename(
-        columns={"iou": "sparse", "region_lift": "lift"}
-    )
+    shown = lines[[*named, "chosen", "iou"]].rename(columns={"iou": "sparse"})
+    sets = {what: some.set_index(named) for what, some in report.sets.groupby("set")}
+    keys = [tuple(key) for key in shown[named].to_numpy()]
     for what in ("completed", "gold", "joined"):
-        some = report.sets[report.sets["set"] == what]
-        if len(some):
-            found = some.set_index(named)["value"]
-            shown[what] = [found.get(tuple(key)) for key in shown[named].to_numpy()]
+        if what in sets:
+            shown[what] = [sets[what]["value"].get(key) for key in keys]
+    if "joined" in sets:
+        about = ["the interval is that of the joined sets"]
+        for end in ("low", "high"):
+            shown[end] = [sets["joined"][end].get(key) for key in keys]
+    else:
+        about = [
+            "the interval is that of sparse",
+            "lift: recall of single labelled regions over the selected share, beside IoU only",
+        ]
+        shown[["low", "high", "lift"]] = lines[["low", "high", "region_lift"]]
     rate = report.dropout[report.dropout["rate"] == 0.3].set_index(named)
     bands = [f"{rate.loc[tuple(key), 'low']:.3f} to {rate.loc[tuple(key), 'high']:.3f}"
              for key in shown[named].to_numpy()]  # fmt: skip
@@ -246,8 +254,8 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
     others = [part for part in report.note.split("; ") if not part.startswith("layers were")]
     shown.attrs["note"] = "; ".join(
         [
-            "sparse: IoU with the labels as they are, and its interval",
-            "lift: recall of single labelled regions over the selected share, beside IoU only",
+            "sparse: IoU with the labels as they are",
+            *about,
             "the band at 30% is a sensitivity band, not a confidence interval",
             *filter(None, others),
         ]
