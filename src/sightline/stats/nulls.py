@@ -3,7 +3,7 @@
 A null says what would have been exchangeable if the maps knew nothing of the regions: the maps of
 different images (`cross_image`, which keeps what all images share, as a pull to the centre), or
 the places of one map (`torus_shift`, which does not). Permuting pixels is not offered: maps are
-smooth, so that pixels are never exchangeable and such a test finds "significance" in 20 to 80% of
+smooth, so that pixels are never exchangeable and such a test finds "significance" in 26 to 80% of
 maps that know nothing.
 """
 
