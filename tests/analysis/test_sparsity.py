@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.analysis import sparsity_report
+from sightline.analysis import _paired, sparsity_report
 from sightline.analysis.conclusions import BIAS, OPEN, SURVIVES, VERDICTS, conclude, verdict_of
 from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
@@ -244,9 +244,21 @@ PAIR = {
     "coverage_low": 0.01,
     "coverage_high": 0.03,
     "joined": math.nan,
-    "joined_low": math.nan,
-    "joined_high": math.nan,
+    "joined_p_holm": math.nan,
 }
+
+
+def test_the_p_value_of_a_joined_difference_fits_its_interval() -> None:
+    rng = np.random.default_rng(0)
+    truth, completed = rng.normal(0.1, 0.2, 40), rng.normal(0.1, 0.2, 100)
+    found = ppi_mean(truth, completed[:40], completed[40:])
+    p = _paired._p_value(found)
+    # Where p is 0.05, an end of the 95% interval is 0.
+    edge = ppi_mean(truth, completed[:40], completed[40:], confidence=1 - p)
+    assert min(abs(edge.low), abs(edge.high)) == pytest.approx(0, abs=1e-9)
+    assert math.isnan(_paired._p_value(replace(found, value=math.nan)))
+    assert _paired._p_value(replace(found, se=0.0)) == 0
+    assert _paired._p_value(replace(found, value=0.0, se=0.0)) == 1
 
 
 @pytest.mark.parametrize(
@@ -259,9 +271,10 @@ PAIR = {
         ({"same_sign": 0.947}, "fragile"),
         ({"coverage_low": -0.04, "coverage_high": -0.02}, "open"),
         ({"recall_low": -0.04, "recall_high": -0.02}, "open"),
-        ({"joined": 0.04, "joined_low": 0.01, "joined_high": 0.07}, "confirmed"),
-        ({"joined": -0.04, "joined_low": -0.07, "joined_high": -0.01}, "reversed"),
-        ({"joined": -0.04, "joined_low": -0.07, "joined_high": 0.01}, "survives"),
+        ({"joined": 0.04, "joined_p_holm": 0.01}, "confirmed"),
+        ({"joined": -0.04, "joined_p_holm": 0.01}, "reversed"),
+        ({"joined": -0.04, "joined_p_holm": 0.06}, "survives"),
+        ({"difference": 0.0, "p_holm": 1.0, "joined": 0.04, "joined_p_holm": 0.01}, "not shown"),
         ({"difference": -0.05, "coverage_low": 0.01, "coverage_high": 0.03}, "open"),
         ({"difference": -0.05, "coverage_low": -0.1, "coverage_high": 0.03}, "survives"),
     ],

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtr
 
 from sightline.analysis._material import or_none
 from sightline.results.leaderboard import layer_column
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from sightline.analysis._material import Material
     from sightline.analysis.figures import LineFigures
+    from sightline.stats.sparsity import PPI
 
 __all__ = ["deltas_tables"]
 
@@ -52,7 +54,9 @@ def deltas_tables(material: Material) -> tuple[pd.DataFrame, pd.DataFrame]:
         verdicts.append({**names, **_verdict(material, a, b, bands)})
     frame = pd.DataFrame(verdicts)
     if len(frame):
-        frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"].to_numpy()))
+        for column in ("p", "joined_p"):
+            place = list(frame).index(column) + 1
+            frame.insert(place, f"{column}_holm", holm(frame[column].to_numpy(np.float64)))
     found = pd.DataFrame(rows), frame
     for table in found:
         for column in ("layer_a", "layer_b"):
@@ -96,8 +100,16 @@ def _verdict(
         "joined": math.nan if both is None else both.value,
         "joined_low": math.nan if both is None else both.low,
         "joined_high": math.nan if both is None else both.high,
+        "joined_p": math.nan if both is None else _p_value(both),
         "n": gaps["iou"].n,
     }
+
+
+def _p_value(both: PPI) -> float:
+    """Return the two-sided p-value of a joined difference."""
+    if math.isnan(both.value) or not both.se:
+        return math.nan if math.isnan(both.value) else float(not both.value)
+    return 2 * float(stdtr(both.df, -abs(both.value) / both.se))
 
 
 def _interval(gaps: Any) -> Interval:

@@ -68,10 +68,8 @@ def conclude(report: SparsityReport) -> SparsityReport:
 def verdict_of(pair: dict[str, Any]) -> str:
     """Return which of `VERDICTS` a difference between two models gets."""
     difference, shown = pair["difference"], pair["p_holm"] <= ALPHA
-    if pair["joined_low"] > 0 or pair["joined_high"] < 0:
-        if pair["joined"] * difference > 0:
-            return "confirmed"
-        return "reversed"
+    if pair["joined_p_holm"] <= ALPHA and difference:
+        return "confirmed" if pair["joined"] * difference > 0 else "reversed"
     if not shown:
         return "not shown"
     if not pair["same_sign"] >= HOLDS:
@@ -325,7 +323,8 @@ def _counted(count: int, what: str) -> str:
 def _gold(one: dict[str, Any]) -> str:
     sign = 1 if one["difference"] >= 0 else -1
     low, high = sorted((sign * one["joined_low"], sign * one["joined_high"]))
-    return f"joined difference {sign * one['joined']:+.3f}, 95% interval {low:+.3f} to {high:+.3f}"
+    span = f"95% interval {low:+.3f} to {high:+.3f}, Holm {_p(one['joined_p_holm'])}"
+    return f"joined difference {sign * one['joined']:+.3f}, {span}"
 
 
 def _others(one: dict[str, Any]) -> str:
