@@ -42,6 +42,7 @@ $(BENCH)/.installed: benchmarks/requirements.txt $(STAMP)
 
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks.maps
+	$(BENCH)/bin/python -m benchmarks.detection
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -29,7 +29,7 @@ def _usage(name: str, command: Any) -> str:
     words = []
     for parameter in command.params:
         if _is_argument(parameter):
-            word = parameter.name.upper()
+            word = parameter.metavar or parameter.name.upper()
             words.append(word if parameter.required else f"[{word}]")
         elif parameter.required:
             words.append(f"{parameter.opts[0]} {parameter.metavar or 'FILE'}")
@@ -44,7 +44,8 @@ def _section(command: Any) -> list[str]:
 
 
 def _row(parameter: Any) -> str:
-    names = [parameter.name.upper()] if _is_argument(parameter) else parameter.opts
+    named = parameter.metavar or parameter.name.upper()
+    names = [named] if _is_argument(parameter) else parameter.opts
     default = parameter.default
     shown = "" if default is None or default is False else f"`{default}`"
     named = ", ".join(f"`{name}`" for name in names)

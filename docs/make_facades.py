@@ -45,7 +45,8 @@ for, in about a hundredth of a second.
 them, `sightline facades OUT --count N --seed S` writes them as files, and
 `sightline inspect facades --count 50 --figure sheet.png` looks at them. Image `i` of a seed is the
 same whatever the count; the same seed gives the same bits wherever the pinned versions of numpy
-and Pillow run.
+and Pillow run. With `--detections` come the boxes of two imaginary detectors whose faults are
+known, to try [detection](detection.md) on.
 
 ## What decides the style
 

@@ -19,12 +19,15 @@ from typer.testing import CliRunner
 import sightline
 from benchmarks import attention as attention_bench
 from benchmarks import data as data_bench
+from benchmarks import detection as detection_bench
 from benchmarks import maps as bench
 from benchmarks import study as study_bench
 from sightline import (
     analysis,
     data,
+    detection,
     executors,
+    figures,
     geometry,
     maps,
     metrics,
@@ -132,7 +135,7 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        *(sightline, metrics, data, geometry, models, maps, records),
+        *(sightline, metrics, data, detection, geometry, models, maps, records, figures),
         *(study, store, results, runner, executors, analysis, stats, stats.sparsity),
     ],
     ids=lambda m: m.__name__,
@@ -192,6 +195,21 @@ def test_every_target_of_the_study_benchmark_is_documented() -> None:
     for target in study_bench.TARGETS.values():
         row = f"\n| {target.text} | {target.unit} | ≤ {target.most:g} |"
         assert row in PAGES["benchmarks.md"]
+
+
+def test_every_target_of_the_detection_benchmark_is_documented() -> None:
+    ones = dict.fromkeys(("wall", "cpu", "peak", "times wall", "times cpu"), 1.0)
+    rows = [
+        {"mode": mode, "tool": tool, **ones}
+        for mode in detection_bench.MODES
+        for tool in detection_bench.TOOLS
+    ]
+    targets = detection_bench.summary(rows, {"fresh": 1.0, "interval": ones})
+    assert len(targets) == 10
+    for target in targets:
+        assert f"\n| {target['what']} | ≤ {target['limit']:.4g} | " in PAGES["benchmarks.md"]
+    for tool in detection_bench.TOOLS:
+        assert f"| {tool} | " in PAGES["benchmarks.md"].replace("**", "")
 
 
 def test_every_way_of_the_attention_benchmark_is_documented() -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from benchmarks.calibration.lines import table
 
-PARTS = ("nulls", "intervals", "comparisons", "sparse")
+PARTS = ("nulls", "intervals", "comparisons", "sparse", "detection")
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.data import DATASETS, load_dataset
+    from sightline.detection import DetectionResults, evaluate_detections
     from sightline.executors import run_study
     from sightline.geometry import Geometry
     from sightline.maps import METHODS, Maps, explain
@@ -19,6 +20,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "DATASETS": "sightline.data",
+    "DetectionResults": "sightline.detection",
     "Geometry": "sightline.geometry",
     "METHODS": "sightline.maps",
     "METRICS": "sightline.metrics",
@@ -29,6 +31,7 @@ _HOME = {
     "Scores": "sightline.metrics",
     "Study": "sightline.study",
     "compute_all_metrics": "sightline.metrics",
+    "evaluate_detections": "sightline.detection",
     "explain": "sightline.maps",
     "load_dataset": "sightline.data",
     "load_model": "sightline.models",
@@ -40,6 +43,7 @@ _HOME = {
 
 __all__ = [
     "DATASETS",
+    "DetectionResults",
     "Geometry",
     "METHODS",
     "METRICS",
@@ -51,6 +55,7 @@ __all__ = [
     "Study",
     "__version__",
     "compute_all_metrics",
+    "evaluate_detections",
     "explain",
     "load_dataset",
     "load_model",

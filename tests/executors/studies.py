@@ -142,6 +142,12 @@ class Process:
         """Send what Ctrl-C in a terminal sends: to every process of the run."""
         os.killpg(self.popen.pid, signal.SIGINT)
 
+    def halt(self) -> None:
+        """Stop the driver where it is, to go on later; return when all its threads stand."""
+        os.kill(self.popen.pid, signal.SIGSTOP)
+        flags = os.WSTOPPED | os.WNOHANG
+        wait_until(lambda: os.waitid(os.P_PID, self.popen.pid, flags) is not None, "the halt")
+
     def clear_away(self) -> None:
         """Kill what a test that failed has left."""
         for pid in self.alive():

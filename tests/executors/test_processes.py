@@ -99,7 +99,7 @@ def test_the_second_of_two_runs_says_who_holds_the_store(tmp_path: Path) -> None
     store = tmp_path / "given"
     first = Process(study, tmp_path, "--workers", "1")
     wait_until(has_shards(store), "a shard")
-    os.kill(first.popen.pid, signal.SIGSTOP)  # so that it is there for as long as it takes
+    first.halt()  # so that it is there for as long as it takes
     try:
         before = shard_names(store), parts(store), (store / "manifest.json").read_bytes()
         status, said = Process(study, tmp_path, "--workers", "1").end()

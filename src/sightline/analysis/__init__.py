@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sightline.analysis.chance import against_chance
+from sightline.analysis.detection import write_detection_report
 from sightline.analysis.page import sparsity_page, write_page
 from sightline.analysis.scenes import LineMaps, Scenes, open_scenes
 from sightline.analysis.sparsity import SparsityReport, sparsity_report
@@ -15,5 +16,6 @@ __all__ = [
     "open_scenes",
     "sparsity_page",
     "sparsity_report",
+    "write_detection_report",
     "write_page",
 ]

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from sightline import __version__
-from sightline.cli import comparing, reading, statistics, studies
+from sightline.cli import comparing, detecting, reading, statistics, studies
 from sightline.cli.explaining import Options, explain_images
 from sightline.cli.model_tables import (
     describe_explained,
@@ -40,6 +40,7 @@ Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
 
 # Packages that only some commands need, and the extra that brings them.
 _EXTRAS = dict.fromkeys(("torch", "transformers", "captum", "huggingface_hub"), "models")
+_EXTRAS["matplotlib"] = "figures"
 
 
 class _Commands(TyperGroup):
@@ -409,12 +410,20 @@ def facades(
     confounded: Annotated[
         bool, typer.Option("--confounded", help="Sky and ground tell the style, too.")
     ] = False,
+    detections: Annotated[
+        bool,
+        typer.Option(
+            "--detections",
+            help="Also write what two imaginary detectors find, for `sightline detect`.",
+        ),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty.")
     ] = False,
 ) -> None:
     """Draw church fronts whose every part is known: images, and annotations in two formats."""
     from sightline.data.datasets import load_dataset
+    from sightline.data.facades.detectors import write_imagined_detections
     from sightline.data.facades.files import check_facades_folder, write_facades
 
     check_facades_folder(out, force=force)
@@ -424,11 +433,15 @@ def facades(
     with progress("Drawing") as move:
         write_facades(dataset, out, move)
     command = [own_name(), "inspect", "folder", str(out), "--figure", "sheet.png"]
+    imagined = write_imagined_detections(out) if detections else []
+    if imagined:
+        command = [own_name(), "detect", str(out / "coco.json"), str(imagined[0])]
     show(
         f"Images ({len(dataset)}): {out / 'images'}",
         f"Annotations: {out / 'annotations.json'}, and as COCO {out / 'coco.json'}",
         f"Which parts decide the style of each: {out / 'facades.json'}",
-        f"Next, see what they hold:\n  {shlex.join(command)}",
+        *(f"Detections of an imaginary detector: {path}" for path in imagined),
+        f"Next, see {'how good it is' if imagined else 'what they hold'}:\n  {shlex.join(command)}",
     )
 
 
@@ -439,6 +452,7 @@ app.command("show")(reading.show_store)
 app.command()(comparing.compare)
 app.command()(statistics.stats)
 app.command()(statistics.sparsity)
+app.command()(detecting.detect)
 app.command()(reading.query)
 app.command()(reading.export)
 app.command()(reading.diff)

@@ -5,7 +5,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rich.console import Console
     from rich.table import Table
 
@@ -31,6 +33,7 @@ __all__ = [
     "show",
     "show_json",
     "show_log",
+    "working",
 ]
 
 SHOWN_NAMES = 5
@@ -98,6 +101,12 @@ def progress(what: str) -> Iterator[Move]:
             bar.update(task, completed=done, total=total, description=what)
 
         yield move
+
+
+def working(what: str) -> "AbstractContextManager[object]":
+    """Show that something goes on, on stderr, where that is a terminal."""
+    screen = console(stderr=True)
+    return screen.status(what) if screen.is_terminal else nullcontext()
 
 
 def own_name() -> str:

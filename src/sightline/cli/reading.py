@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from sightline.cli.printing import progress, show, show_json
+from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
     compact,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["diff", "digest", "export", "query", "show_store"]
 
 By: TypeAlias = Literal[
-    "leaderboard", "layers", "percentiles", "labels", "styles", "heads", "images"
+    "leaderboard", "layers", "percentiles", "labels", "styles", "heads", "images", "detection"
 ]
 To: TypeAlias = Literal["csv", "parquet", "sqlite", "markdown"]
 _LINES = {
@@ -42,6 +42,7 @@ _LINES = {
     "heads": "{metric} by head",
     "images": "{metric} by image",
 }
+DETECTION_FIGURES = ("AP", "AP50", "AP75", "AR100")
 _NARROW = "--all shows them, and --model and --method choose"
 
 _STORE = typer.Argument(help="Folder of a study's results: runs/NAME.")
@@ -54,7 +55,7 @@ def show_store(
         typer.Option(
             help="Which table: a line for each model and method (leaderboard), by layer, by "
             "percentile, by label of the regions, by label of the images (styles), by attention "
-            "head, or by image."
+            "head, or by image; or the results of `sightline detect` (detection)."
         ),
     ] = "leaderboard",
     metric: Annotated[
@@ -95,8 +96,11 @@ def show_store(
 
     It may be running: what is stored so far is shown.
     """
-    from sightline.results import open_results
+    from sightline.results import detection_table, open_results
 
+    if by == "detection":
+        _show_detection(detection_table(store), store, as_json=as_json)
+        return
     with open_results(store) as results:
         given = {
             "metric": metric,
@@ -123,6 +127,19 @@ def show_store(
         show(*layer_lines(frame), *note_lines(frame), "Every score with its interval: --all.")
     else:
         show(*frame_blocks(compact(frame), title, more=_NARROW))
+
+
+def _show_detection(frame: "pd.DataFrame", store: Path, *, as_json: bool) -> None:
+    """Print the results of `sightline detect` that a store holds."""
+    if as_json:
+        show_json({"store": str(store), "lines": frame_records(frame)})
+        return
+    table = new_table("Detection", ["name", "protocol"], ["images", *DETECTION_FIGURES])
+    for line in frame.to_dict("records"):
+        figures = (line[name] for name in DETECTION_FIGURES)
+        cells = ("–" if value is None or value != value else f"{value:.3f}" for value in figures)
+        add_row(table, line["name"], line["protocol"], f"{line['images']:,}", *cells)
+    show(table)
 
 
 def _table(results: "Results", by: By, given: dict[str, Any]) -> "pd.DataFrame":

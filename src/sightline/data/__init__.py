@@ -6,6 +6,7 @@ from sightline.data.contact import contact_sheet, write_contact_sheet
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.datasets import DATASETS, DatasetSpec, load_dataset
 from sightline.data.facades import Facade, FacadePart, facade_of
+from sightline.data.facades.detectors import imagine_detections
 from sightline.data.facades.files import write_facades
 from sightline.data.images import image_size, read_image
 from sightline.data.mapfiles import MapFiles, Matches, match_images, open_maps
@@ -32,6 +33,7 @@ __all__ = [
     "facade_of",
     "from_annotations",
     "image_size",
+    "imagine_detections",
     "inspect_dataset",
     "load_dataset",
     "match_images",

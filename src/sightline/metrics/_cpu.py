@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline._compiling import announce_compilation
+from sightline._threads import threads_for
 from sightline.metrics import _kernels as kernels
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from sightline.metrics._regions import RegionTable
 
 __all__ = ["measure"]
-
-log = logging.getLogger("sightline")
 
 # The keys of a chunk should stay in the second-level cache between packing, sorting, measuring.
 # Threads meet at the interpreter lock before each of these steps: they take larger chunks.
@@ -90,10 +86,10 @@ def measure(
     A map that is not finite raises, or with `drop` measures as NaN. Neither chunks nor threads
     change a bit: each map is treated alone.
     """
-    _announce_compilation()
+    announce_compilation(kernels.measure, "the scoring kernels")
     batch, pixels = len(maps), maps.shape[1] * maps.shape[2]
     out = _Output.empty(batch, plan, len(table.rows()[0]) if table else 0)
-    workers = threads or _default_threads(batch * pixels)
+    workers = threads_for(threads, batch * pixels, PIXELS_PER_THREAD)
     step = max(1, (CHUNK_BYTES if workers == 1 else SHARED_CHUNK_BYTES) // (4 * pixels))
     step = min(step, -(-batch // workers))
     chunks = [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
@@ -114,21 +110,6 @@ def measure(
         index = int(np.argmin(out.finite))
         raise nonfinite_error(index, np.asarray(maps[index], np.float64).ravel())
     return _collect(out, pixels, table)
-
-
-def _default_threads(work: int) -> int:
-    """Return as many threads as there are cores to use and work for them."""
-    usable = getattr(os, "sched_getaffinity", None)  # not on every system
-    cores = len(usable(0)) if usable else os.cpu_count() or 1
-    return max(1, min(cores, work // PIXELS_PER_THREAD))
-
-
-@cache
-def _announce_compilation() -> None:
-    """Tell, once, that the first use on a machine compiles the kernels."""
-    folder = Path(kernels.measure.stats.cache_path)
-    if not any(folder.glob("_kernels.measure-*.nbi")):
-        log.warning("compiling the scoring kernels: some seconds, once on this machine")
 
 
 def _region_arrays(table: RegionTable | None) -> tuple[Any, ...] | None:

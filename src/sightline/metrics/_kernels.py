@@ -12,14 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sightline._compiling import compiled, compiled_sums
 
 Array = Any
 Number = Any
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-# Sums may use vector registers: their order then follows from the code, never from batch or thread.
-_SUMS: dict[str, Any] = {**_OPTIONS, "fastmath": {"reassoc", "nsz"}}
 
 # How a budget, the number of selected pixels, comes about.
 SKIPPED, FIXED, QUANTILE, MASS, MASS_WHOLE, MEAN, MATCHED, MATCHED_WHOLE = range(8)
@@ -29,7 +26,7 @@ HUGE, SHRINK = 1e290, 2.0**-600
 """Maps with values above `HUGE` are summed after multiplication by `SHRINK`, lest sums overflow."""
 
 
-@njit(**_SUMS)
+@compiled_sums
 def pack(
     values: Array,
     bits: Array,
@@ -62,7 +59,7 @@ def pack(
         energy[b, 0], energy[b, 1], energy[b, 2] = total, within, 1.0
 
 
-@njit(**_SUMS)
+@compiled_sums
 def shrink(values: Array, inside: Array, absolute: bool, energy: Array) -> None:
     """Sum one map whose plain sum would overflow; `energy` as in `pack`, with scale `SHRINK`."""
     total, within = 0.0, 0.0
@@ -73,7 +70,7 @@ def shrink(values: Array, inside: Array, absolute: bool, energy: Array) -> None:
     energy[0], energy[1], energy[2] = total, within, SHRINK
 
 
-@njit(**_OPTIONS)
+@compiled
 def _ranks(keys: Array, ranks: Array) -> Number:
     """Write the positions of the inside pixels in ascending order; return how many there are."""
     count: Number = 0
@@ -83,8 +80,8 @@ def _ranks(keys: Array, ranks: Array) -> Number:
     return count
 
 
-@njit(**_OPTIONS)
-def _first(sorted_: Array, stop: int, value: Any) -> Number:
+@compiled
+def _first(sorted_: Array, stop: Number, value: Any) -> Number:
     """Return the first position below `stop` that holds at least `value`, else `stop`."""
     low, high = 0, stop
     while low < high:
@@ -96,7 +93,7 @@ def _first(sorted_: Array, stop: int, value: Any) -> Number:
     return low
 
 
-@njit(**_OPTIONS)
+@compiled
 def _tie_group(keys: Array, ranks: Array, i: Number) -> tuple[Number, Number]:
     """Return the inside pixels below the tie group of inside pixel `i`, and where it starts."""
     key = keys[ranks[i]]
@@ -109,7 +106,7 @@ def _tie_group(keys: Array, ranks: Array, i: Number) -> tuple[Number, Number]:
     return i + 1, first
 
 
-@njit(**_OPTIONS)
+@compiled
 def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
     """AUC, average precision and best IoU, one tie group of inside pixels after another."""
     pixels = keys.size
@@ -135,14 +132,14 @@ def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
     out[2] = best[0] / best[1]
 
 
-@njit(**_OPTIONS)
+@compiled
 def _value(key: Any, cast: Array, floats: Array) -> Number:
     """Return the map value of a key; `cast` and `floats` are two views of one scratch cell."""
     cast[0] = key >> 1
     return np.float64(floats[0])
 
 
-@njit(**_OPTIONS)
+@compiled
 def _at_least(keys: Array, value: float, cast: Array, floats: Array) -> Number:
     """Count the pixels whose value is at least `value`."""
     low, high = 0, keys.size
@@ -155,7 +152,7 @@ def _at_least(keys: Array, value: float, cast: Array, floats: Array) -> Number:
     return keys.size - low
 
 
-@njit(**_OPTIONS)
+@compiled
 def _quantile(keys: Array, share: float, cast: Array, floats: Array) -> Number:
     """Return the linearly interpolated quantile, rounding as numpy does."""
     place = share * (keys.size - 1)
@@ -166,7 +163,7 @@ def _quantile(keys: Array, share: float, cast: Array, floats: Array) -> Number:
     return b - (b - a) * (1 - weight) if weight >= 0.5 else a + (b - a) * weight
 
 
-@njit(**_OPTIONS)
+@compiled
 def _above_mean(keys: Array, total: float, scale: float, cast: Array, floats: Array) -> Number:
     """Count the pixels above the mean; a constant map counts whole."""
     if keys[0] >> 1 == keys[-1] >> 1:
@@ -182,7 +179,7 @@ def _above_mean(keys: Array, total: float, scale: float, cast: Array, floats: Ar
     return keys.size - low
 
 
-@njit(**_OPTIONS)
+@compiled
 def _mass(
     keys: Array, share: float, whole: bool, total: float, scale: float, cast: Array, floats: Array
 ) -> Number:
@@ -208,7 +205,7 @@ def _mass(
     return np.float64(keys.size - end)
 
 
-@njit(**_OPTIONS)
+@compiled
 def _budget(
     keys: Array, rule: int, level: float, count: int, energy: Array, cast: Array, floats: Array
 ) -> Number:
@@ -229,7 +226,7 @@ def _budget(
     return _mass(keys, level, rule == MASS_WHOLE, energy[0], energy[2], cast, floats)
 
 
-@njit(**_OPTIONS)
+@compiled
 def _group(keys: Array, budget: float, out: Array) -> None:
     """Find the tie group in which a budget ends: its key, pixels above it, pixels in it."""
     one = keys.dtype.type(1)
@@ -243,7 +240,7 @@ def _group(keys: Array, budget: float, out: Array) -> None:
     out[0], out[1], out[2] = place, keys.size - stop, stop - start
 
 
-@njit(**_OPTIONS)
+@compiled
 def measure(
     keys: Array,
     energy: Array,
@@ -287,7 +284,7 @@ def measure(
             cuts[b, k] = _value(row[group[0]], cast, floats) if group[2] else np.inf
 
 
-@njit(**_OPTIONS)
+@compiled
 def curves(keys: Array, ranks: Array, out: Array) -> None:
     """Write the curves of sorted keys (maps, pixels) to `out` (maps, 2, points)."""
     for b in range(keys.shape[0]):
@@ -295,7 +292,7 @@ def curves(keys: Array, ranks: Array, out: Array) -> None:
         _curves(keys[b], ranks, count, out[b, 0], out[b, 1])
 
 
-@njit(**_OPTIONS)
+@compiled
 def _curves(keys: Array, ranks: Array, count: int, roc: Array, precision: Array) -> None:
     """Walk down the tie groups of inside pixels: each is a point of ROC and precision–recall.
 
@@ -328,7 +325,7 @@ def _curves(keys: Array, ranks: Array, count: int, roc: Array, precision: Array)
         roc[x:] = 1.0
 
 
-@njit(**_OPTIONS)
+@compiled
 def _gather(image: Array, box: Array, mask: Array, absolute: bool, out: Array) -> Number:
     """Copy a region's pixels, after the sign rule; an empty `mask` stands for the whole box."""
     width, n = box[2] - box[0], 0
@@ -341,7 +338,7 @@ def _gather(image: Array, box: Array, mask: Array, absolute: bool, out: Array) -
     return n if mask.size == 0 else _keep(out, mask)
 
 
-@njit(**_OPTIONS)
+@compiled
 def _keep(values: Array, mask: Array) -> Number:
     """Move the values under a mask to the front; return how many there are."""
     n: Number = 0
@@ -351,7 +348,7 @@ def _keep(values: Array, mask: Array) -> Number:
     return n
 
 
-@njit(**_SUMS)
+@compiled_sums
 def _sum(values: Array, scale: float) -> Number:
     total = 0.0
     for i in range(values.size):
@@ -359,7 +356,7 @@ def _sum(values: Array, scale: float) -> Number:
     return total
 
 
-@njit(**_OPTIONS)
+@compiled
 def _count(values: Array, cut: Number) -> tuple[Number, Number]:
     """Count the values above and at a cut."""
     # Counters as wide as the values let the comparison fill whole vector registers.
@@ -370,7 +367,7 @@ def _count(values: Array, cut: Number) -> tuple[Number, Number]:
     return np.int64(above), np.int64(upto - above)
 
 
-@njit(**_OPTIONS)
+@compiled
 def measure_regions(
     images: Array,
     keys: Array,

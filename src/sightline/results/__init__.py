@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from sightline.results.detection import (
+    ErrorCosts,
+    StoredDetection,
+    detection_names,
+    detection_table,
+    open_detection,
+)
 from sightline.results.diff import Difference, diff_results
 from sightline.results.digest import results_digest
 from sightline.results.export import export_results
@@ -9,9 +16,14 @@ from sightline.results.results import Results, open_results
 
 __all__ = [
     "Difference",
+    "ErrorCosts",
     "Results",
+    "StoredDetection",
+    "detection_names",
+    "detection_table",
     "diff_results",
     "export_results",
+    "open_detection",
     "open_results",
     "results_digest",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sightline.store.detection import describe_source, detection_folder, write_detection
+from sightline.store.detection_parts import DetectionParts, detection_parts, detection_tables
 from sightline.store.files import write_whole
 from sightline.store.folder import Store, create_store, open_store, task_name
 from sightline.store.lock import Holder, hold
@@ -9,14 +11,20 @@ from sightline.store.shards import write_maps, write_rows
 from sightline.store.tables import images_table, regions_table
 
 __all__ = [
+    "DetectionParts",
     "Holder",
     "Store",
     "create_store",
+    "describe_source",
+    "detection_folder",
+    "detection_parts",
+    "detection_tables",
     "hold",
     "images_table",
     "open_store",
     "regions_table",
     "task_name",
+    "write_detection",
     "write_maps",
     "write_rows",
     "write_whole",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = ["remove_parts", "write_whole"]
+__all__ = ["remove_parts", "sync_folder", "write_whole"]
 
 _PART = ".part"
 
@@ -35,10 +35,10 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Bring new names in a folder to the disk, where the system can."""
     if os.name == "nt":  # folders cannot be opened there
         return

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.data.formats.checks import Size
-    from sightline.data.formats.shapes import Shape
+    from sightline.data.formats.shapes import Box, Shape
 
-__all__ = ["MAX_BYTES", "read_object", "read_palette", "read_size", "read_xml"]
+__all__ = ["MAX_BYTES", "read_facts", "read_object", "read_palette", "read_size", "read_xml"]
 
 MAX_BYTES = 8_000_000
 """The largest file that is read; it holds more than 20,000 objects."""
@@ -72,6 +72,12 @@ def _side(written: str | None) -> int:
 
 def read_object(element: Element, size: Size) -> tuple[str, tuple[str, ...], Shape]:
     """Return the label, flags and box of an object or a part."""
+    label, flags, (x0, y0, x1, y1) = read_facts(element)
+    return label, flags, box_shape((x0 - 1, y0 - 1, x1, y1), "pixels", size)
+
+
+def read_facts(element: Element) -> tuple[str, tuple[str, ...], Box]:
+    """Return the label, the flags and the corners of an object or a part, as they are written."""
     label = (element.findtext("name") or "").strip()
     if not label:
         raise InputError("has no name")
@@ -80,7 +86,7 @@ def read_object(element: Element, size: Size) -> tuple[str, tuple[str, ...], Sha
     if x0 > x1 or y0 > y1:
         raise InputError(f"bndbox must have xmin <= xmax, ymin <= ymax, got {' '.join(written)}")
     flags = tuple(flag for flag in _FLAGS if _is_set(element, flag))
-    return label, flags, box_shape((x0 - 1, y0 - 1, x1, y1), "pixels", size)
+    return label, flags, (x0, y0, x1, y1)
 
 
 def _is_set(element: Element, flag: str) -> bool:

@@ -31,7 +31,9 @@ from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.lines import LazyAnnotations, claim
 from sightline.data.formats.shapes import Shape, encode_rle, rle_shape
 from sightline.data.images import image_size, inside
+from sightline.data.problems import Problems
 from sightline.data.readers._voc_files import (
+    read_facts,
     read_object,
     read_palette,
     read_size,
@@ -47,14 +49,32 @@ if TYPE_CHECKING:
 
     from sightline._raster import Mask
     from sightline.data.formats.checks import Size
-    from sightline.data.problems import Problems
+    from sightline.data.formats.shapes import Box
     from sightline.data.readers._voc_layout import Layout
     from sightline.records import Annotation
 
-__all__ = ["read"]
+__all__ = ["VocObject", "read", "read_objects"]
 
 _VOID = 255
 _Regions: TypeAlias = dict[int, tuple[Shape, Facts]]
+
+
+class VocObject(NamedTuple):
+    """An object of an XML file as it is written.
+
+    Attributes
+    ----------
+    label : str
+        Its name.
+    flags : tuple of str
+        Which of difficult, truncated and occluded are set.
+    corners : tuple of 4 floats
+        xmin, ymin, xmax, ymax: pixels counted from 1, both ends in.
+    """
+
+    label: str
+    flags: tuple[str, ...]
+    corners: Box
 
 
 class _Image(NamedTuple):
@@ -121,6 +141,44 @@ def read(
         taxonomy=taxonomy,
         skipped=problems,
     )
+
+
+def read_objects(path: Path, split: str | None = None) -> dict[str, list[VocObject]]:
+    """Return the objects of each XML file by its name without the ending; images are not needed.
+
+    Parameters
+    ----------
+    path : Path
+        As in `read`.
+    split : str, optional
+        The list of images to read, or the folder.
+
+    Raises
+    ------
+    InputError
+        If a file or an object does not fit, or two files have one name; the message names them.
+    """
+    found: dict[str, list[VocObject]] = {}
+    files: dict[str, Path] = {}
+    layout = find_layout(path)
+    for place, name, tag in read_splits(layout, Problems(), split, False):
+        if split is not None and tag != split:
+            continue
+        file = place.xml / f"{name}.xml"
+        with located(str(file)):
+            if name in found:
+                raise InputError(f"has the name of {files[name]}; choose one with split=")
+            elements = enumerate(read_xml(file, layout.root).findall("object"), 1)
+            found[name] = [_as_written(number, element) for number, element in elements]
+            files[name] = file
+    if not found:
+        raise InputError(f"{path}: has no images in split {split!r}")
+    return found
+
+
+def _as_written(number: int, element: Element) -> VocObject:
+    with located(f"object {number}"):
+        return VocObject(*read_facts(element))
 
 
 def _images(layout: Layout, problems: Problems, split: str | None, masks: bool) -> list[_Image]:

@@ -32,25 +32,58 @@ folder above it that is named train, val, valid or test, with or without a numbe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.lines import claim, finite, lines, read_text
 from sightline.data.formats.shapes import box_shape, polygon_shape
 from sightline.data.images import inside
+from sightline.data.problems import Problems
 from sightline.data.readers._yolo_files import class_names, find_config, find_items, read_config
 from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sightline.data.formats.shapes import Shape
-    from sightline.data.problems import Problems
+    from sightline.data.readers._yolo_files import Item
     from sightline.records import Annotation
 
-__all__ = ["read"]
+__all__ = ["LabelFile", "read", "read_label_files", "read_line"]
+
+
+class LabelFile(NamedTuple):
+    """An image and what its label file says.
+
+    Attributes
+    ----------
+    name : str
+        The path of the image in the folder, without the folder called images.
+    where : str
+        The file that errors name.
+    text : str
+        The content of the label file, "" where there is none.
+    image : Path or None
+        The file of the image, which need not be there.
+    split : str
+        The split of the image, "" where there is none.
+    """
+
+    name: str
+    where: str
+    text: str
+    image: Path | None
+    split: str
+
+
+class _Folder(NamedTuple):
+    """A folder of label files; `names` are those of the classes, where something says them."""
+
+    root: Path
+    names: dict[int, str] | None
+    items: Iterator[Item]
 
 
 def read(
@@ -79,23 +112,18 @@ def read(
     """
     if not isinstance(polygons, bool | None):
         raise InputError(f"polygons must be True, False or None, got {polygons!r}")
-    root = path.parent if path.is_file() else path
-    config_file = path if path.is_file() else find_config(root)
-    within = None if path.is_file() else root
-    config = {} if config_file is None else read_config(config_file, within)
-    known = class_names(root, config_file, config, names)
+    root, known, items = _open(path, problems, split, names)
     contents: dict[str, tuple[str, str]] = {}
     files: dict[str, Path] = {}
     splits: dict[str, str] = {}
     taken: dict[str, str] = {}
-    for item in find_items(root, config, split, problems):
-        with problems.at(where := str(root / item.record)):
-            image = None if item.image is None else _unlinked(root, item.image)
-            text = "" if item.label is None else read_text(_unlinked(root, item.label))
+    for item in items:
+        with problems.at(str(root / item.record)):
+            file = _read_item(root, item)
             image_id = claim(item.name, item.record, taken)
-            contents[image_id], splits[image_id] = (where, text), item.split
-            if image is not None:
-                files[image_id] = image
+            contents[image_id], splits[image_id] = (file.where, file.text), item.split
+            if file.image is not None:
+                files[image_id] = file.image
     annotations: dict[str, Annotation] = {}
     for image_id, (where, text) in contents.items():
         draft = Draft(image_id, None)
@@ -109,6 +137,48 @@ def read(
         taxonomy=Taxonomy.flat(_numbers(annotations) if known is None else known.values()),
         skipped=problems,
     )
+
+
+def read_label_files(
+    path: Path,
+    split: str | None = None,
+    *,
+    names: Sequence[str] | Mapping[int, str] | None = None,
+) -> tuple[list[LabelFile], dict[int, str] | None]:
+    """Return the label files with their images, and the names of the classes where they are said.
+
+    Parameters are those of `read`; a file that cannot be read raises.
+    """
+    problems = Problems()
+    root, known, items = _open(path, problems, split, names)
+    found: list[LabelFile] = []
+    for item in items:
+        if split is None or item.split == split:
+            with problems.at(str(root / item.record)):
+                found.append(_read_item(root, item))
+    if not found:
+        raise InputError(f"{path}: has no images in split {split!r}")
+    return found, known
+
+
+def _open(
+    path: Path,
+    problems: Problems,
+    split: str | None,
+    names: Sequence[str] | Mapping[int, str] | None,
+) -> _Folder:
+    root = path.parent if path.is_file() else path
+    config_file = path if path.is_file() else find_config(root)
+    within = None if path.is_file() else root
+    config = {} if config_file is None else read_config(config_file, within)
+    known = class_names(root, config_file, config, names)
+    return _Folder(root, known, find_items(root, config, split, problems))
+
+
+def _read_item(root: Path, item: Item) -> LabelFile:
+    image = None if item.image is None else _unlinked(root, item.image)
+    text = "" if item.label is None else read_text(_unlinked(root, item.label))
+    return LabelFile(item.name, str(root / item.record), text, image, item.split)
 
 
 def _unlinked(root: Path, name: str) -> Path:
@@ -135,15 +205,38 @@ def _annotate(
     for line_number, line in lines(text):
         number = draft.number()
         with problems.at(f"{where} line {line_number}"):
-            first, *values = (finite(word, "each word of a line") for word in line.split())
-            if len(values) not in (4, 5):
-                _check_polygon(len(values), counts, polygons)
-            score = values.pop() if len(values) % 2 else None
-            if score is not None and not 0 <= score <= 1:
-                raise InputError(f"confidence must be 0 to 1, got {score:g}")
+            first, values, score = read_line(line, counts, polygons)
             facts = Facts(_label(first, names), (), f"line {line_number}", score)
             draft.add(number, _shape(values), facts)
     return draft.finish()
+
+
+def read_line(
+    line: str, counts: Collection[int] = (), polygons: bool | None = None
+) -> tuple[float, list[float], float | None]:
+    """Return the class of a line, its box or its polygon, and its confidence where it has one.
+
+    Parameters
+    ----------
+    line : str
+        A line of a label file.
+    counts : collection of int
+        How many numbers follow the class in the lines of the file.
+    polygons : bool, optional
+        As in `read`.
+
+    Examples
+    --------
+    >>> read_line("3 0.5 0.5 0.25 0.25 0.9")
+    (3.0, [0.5, 0.5, 0.25, 0.25], 0.9)
+    """
+    first, *values = (finite(word, "each word of a line") for word in line.split())
+    if len(values) not in (4, 5):
+        _check_polygon(len(values), counts, polygons)
+    score = values.pop() if len(values) % 2 else None
+    if score is not None and not 0 <= score <= 1:
+        raise InputError(f"confidence must be 0 to 1, got {score:g}")
+    return first, values, score
 
 
 def _check_polygon(count: int, counts: Collection[int], polygons: bool | None) -> None:

@@ -1,0 +1,212 @@
+"""The command that evaluates detections."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from sightline.cli.detection_tables import comparison_blocks, result_blocks
+from sightline.cli.printing import show, show_json, working
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from sightline.detection import DetectionResults, DetectorComparison
+
+__all__ = ["detect"]
+
+Protocol: TypeAlias = Literal["coco", "voc", "simple"]
+Pixel: TypeAlias = Literal["continuous", "inclusive"]
+Format: TypeAlias = Literal["coco", "voc", "yolo"]
+
+
+def detect(
+    truth: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GT",
+            help="What is there: COCO JSON, a folder of Pascal VOC XML, or YOLO's data.yaml or the "
+            "folder of its images and labels.",
+        ),
+    ],
+    found: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DT",
+            help="What was found: COCO results JSON, a folder of Pascal VOC's results files, or of "
+            "YOLO's label files with confidences.",
+        ),
+    ],
+    protocol: Annotated[
+        Protocol,
+        typer.Option(help="COCO's (pycocotools' figures), Pascal VOC's, or the plain steps."),
+    ] = "coco",
+    iou: Annotated[
+        str | None,
+        typer.Option(
+            help="IoU thresholds, separated by commas; unless given 0.5, 0.55 … 0.95 by COCO's "
+            "protocol and 0.5 by the others."
+        ),
+    ] = None,
+    max_dets: Annotated[
+        str,
+        typer.Option(help="Limits to the detections of one image and class, by COCO's protocol."),
+    ] = "1,10,100",
+    masks: Annotated[
+        bool, typer.Option("--masks", help="Overlap of masks (segmentation), not of boxes.")
+    ] = False,
+    pixel: Annotated[
+        Pixel | None,
+        typer.Option(
+            help="Widths are distances of edges (continuous) or of a first and a last pixel "
+            "(inclusive: each counts one more); unless given, as the files or the protocol say."
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split of Pascal VOC or YOLO files, as val.")
+    ] = None,
+    image_size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIDTHxHEIGHT", help="Size of all images of YOLO files that are not there."
+        ),
+    ] = None,
+    ci: Annotated[
+        float | None,
+        typer.Option(help="Intervals of this confidence, as 0.95, from draws of images."),
+    ] = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Draws of images.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="What the draws start from.")] = 0,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DT",
+            help="Detections of a second detector in the same images: how much the first is "
+            "better, and how sure.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(help="Lowest score that the confusion matrix counts.")
+    ] = 0.25,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every class.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON, and nothing else.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for figures (PR curves, confusion matrix, error types, reliability) and "
+            "tables.",
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Store of a study, or a new folder: results go to STORE/detection/NAME."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the results in the store; that of DT unless given.")
+    ] = None,
+) -> None:
+    """Evaluate a detector: COCO's 12 figures to the last bit, by class, and what costs AP.
+
+    A figure without anything to find is undefined: a dash, null in JSON. Classes without ground
+    truth are listed and left out of the means.
+    """
+    from sightline.detection import as_tables, evaluate_detections
+
+    if name is not None and store is None:
+        raise InputError("--name needs --store")
+    if protocol != "coco" and (ci is not None or against is not None):
+        asked = "--ci" if against is None else "--against"
+        raise InputError(f"{asked} needs --protocol coco; got {protocol}")
+    options: dict[str, Any] = {"protocol": protocol, "pixel": pixel, "masks": masks}
+    options |= {"max_dets": _limits(max_dets), "iou_thresholds": _thresholds(iou)}
+    reading: dict[str, Any] = {"masks": masks, "image_sizes": _image_size(image_size)}
+    with working("Evaluating"):
+        tables = as_tables(truth, found, split=split, **reading)
+        results = evaluate_detections(*tables, **options, ci=ci, resamples=resamples, seed=seed)
+    compared = None
+    if against is not None:
+        with working("Comparing"):
+            tables = as_tables(truth, against, split=split, **reading)
+            other = evaluate_detections(*tables, **options)
+            compared = results.compare(other, confidence=ci or 0.95, resamples=resamples, seed=seed)
+    with working("Writing"):
+        written = _write(results, (truth, found), confidence, out, store, name)
+    if as_json:
+        show_json(_content(results, compared))
+        return
+    show(*result_blocks(results, show_all=show_all))
+    if compared is not None:
+        show(*comparison_blocks(compared, found.name, against.name if against else ""))
+    show(*written)
+
+
+def _content(results: "DetectionResults", compared: "DetectorComparison | None") -> dict[str, Any]:
+    if compared is None:
+        return results.to_dict()
+    from sightline.detection.results import plain_value
+
+    lines = compared.to_frame().to_dict("records")
+    return results.to_dict() | {"against": plain_value(lines)}
+
+
+def _write(
+    results: "DetectionResults",
+    sources: tuple[Path, Path],
+    confidence: float,
+    out: Path | None,
+    store: Path | None,
+    name: str | None,
+) -> list[str]:
+    """Write files and fill the store where that was asked for; return lines about it."""
+    if out is None and store is None:
+        return []
+    from sightline.analysis import write_detection_report
+    from sightline.store import describe_source, detection_folder, detection_parts, write_detection
+
+    called = name or sources[1].stem
+    if store is not None:
+        try:
+            detection_folder(store, called)  # a name that does not fit is told before the work
+        except InputError as error:
+            hint = "; --name gives another one" if name is None else ""
+            raise InputError(f"{error}{hint}") from None
+    parts = detection_parts(results, confidence=confidence)
+    lines = []
+    if out is not None:
+        written = write_detection_report(parts, out)
+        lines.append(f"Tables and figures ({len(written)}): {out}")
+    if store is not None:
+        named = zip(("ground_truth", "detections"), sources, strict=True)
+        about = {side: describe_source(path) for side, path in named}
+        lines.append(f"In the store: {write_detection(store, called, parts, sources=about)}")
+    return lines
+
+
+def _thresholds(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--iou must be numbers separated by commas; got {text!r}") from None
+
+
+def _image_size(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) for part in parts):
+        raise InputError(f"--image-size must be as 640x480; got {text!r}")
+    return int(parts[0]), int(parts[1])
+
+
+def _limits(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--max-dets must be whole numbers separated by commas; got {text!r}"
+        ) from None

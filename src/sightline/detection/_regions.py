@@ -1,0 +1,115 @@
+"""The regions of a data set of `load_dataset` as ground truth or, with scores, as detections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from sightline.data.dataset import header_size
+from sightline.detection.columns import Detections, GroundTruth
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from sightline.data.dataset import Dataset
+    from sightline.detection.columns import Rle
+    from sightline.records import Region, Sample
+
+__all__ = ["region_detections", "region_ground_truth"]
+
+
+class _Row(NamedTuple):
+    """A region of an image of (width, height)."""
+
+    image: str
+    region: Region
+    size: tuple[int, int]
+
+
+def region_ground_truth(dataset: Dataset, *, masks: bool = False) -> GroundTruth:
+    """Read boxes in pixels of their images, whose sizes the annotation or the file tells.
+
+    Regions to ignore count as crowds: what finds them is no mistake.
+
+    >>> from sightline.data import load_dataset
+    >>> truth = region_ground_truth(load_dataset("facades", count=2, seed=0))
+    >>> truth.images.tolist(), truth.pixel
+    (['facade-00000.png', 'facade-00001.png'], 'continuous')
+    """
+    rows = _rows(dataset)
+    labels = [row.region.label for row in rows]
+    return GroundTruth.from_arrays(
+        [row.image for row in rows],
+        labels,
+        [_box(row) for row in rows],
+        crowd=np.array([row.region.crowd or row.region.ignore for row in rows], np.bool_),
+        difficult=np.array([row.region.difficult for row in rows], np.bool_),
+        masks=_masks(rows) if masks else None,
+        images=list(dataset.ids),
+        classes=sorted({*labels, *dataset.taxonomy.names}),
+        pixel="continuous",
+    )
+
+
+def region_detections(dataset: Dataset, *, masks: bool = False) -> Detections:
+    """Read regions that a machine proposed: each must have a score."""
+    rows = _rows(dataset)
+    for row in rows:
+        if row.region.score is None:
+            raise InputError(
+                f"detections: image {row.image!r}, region {row.region.index}: "
+                "must have a score; has none"
+            )
+    return Detections.from_arrays(
+        [row.image for row in rows],
+        [row.region.label for row in rows],
+        [_box(row) for row in rows],
+        [row.region.score for row in rows],
+        masks=_masks(rows) if masks else None,
+        pixel="continuous",
+    )
+
+
+def _rows(dataset: Dataset) -> list[_Row]:
+    found: list[_Row] = []
+    for sample in dataset:
+        regions = sample.annotation.regions
+        size = _size(sample, dataset) if regions else (1, 1)
+        for region in regions:
+            if region.kind == "point":
+                raise InputError(
+                    f"image {sample.image_id!r}, region {region.index} ({region.label!r}): "
+                    "must be a box, a polygon or a mask; is a point"
+                )
+            found.append(_Row(sample.image_id, region, size))
+    return found
+
+
+def _size(sample: Sample, dataset: Dataset) -> tuple[int, int]:
+    """Return the width and height of an image."""
+    annotation = sample.annotation
+    if annotation.width is not None and annotation.height is not None:
+        return annotation.width, annotation.height
+    size = header_size(sample, dataset.root)
+    if size is None:
+        raise InputError(
+            f"image {sample.image_id!r}: its size in pixels must be known; neither the annotation "
+            "nor a file of the image tells it"
+        )
+    return size
+
+
+def _box(row: _Row) -> tuple[float, float, float, float]:
+    (x0, y0, x1, y1), (width, height) = row.region.box, row.size
+    return x0 * width, y0 * height, (x1 - x0) * width, (y1 - y0) * height
+
+
+def _masks(rows: list[_Row]) -> list[Rle]:
+    from pycocotools import mask
+
+    found: list[Any] = []
+    for row in rows:
+        width, height = row.size
+        pixels = np.asfortranarray(row.region.to_mask(height, width), np.uint8)
+        found.append(mask.encode(pixels))
+    return cast("list[Rle]", found)

@@ -1,0 +1,1 @@
+"""Files of boxes: COCO JSON, Pascal VOC, YOLO."""

@@ -1,0 +1,24 @@
+"""Numbers to pictures, in one house style; needs matplotlib, the extra `figures`."""
+
+from __future__ import annotations
+
+from sightline.figures.detection import (
+    draw_confusion_matrix,
+    draw_error_types,
+    draw_intervals,
+    draw_pr_curves,
+    draw_reliability,
+)
+from sightline.figures.style import COLOURS, house_style, new_figure, save
+
+__all__ = [
+    "COLOURS",
+    "draw_confusion_matrix",
+    "draw_error_types",
+    "draw_intervals",
+    "draw_pr_curves",
+    "draw_reliability",
+    "house_style",
+    "new_figure",
+    "save",
+]
