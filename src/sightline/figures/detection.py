@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from sightline.detection import ERROR_TYPES, calculate_ap
+from sightline.figures.card import FigureCard
+from sightline.figures.panels import legend_beside
 from sightline.figures.style import (
     BLACK,
     COLOURS,
@@ -137,7 +139,7 @@ def draw_pr_curves(
             texts.insert(0, f"{np.mean([one.ap for one in sorted_curves]):.2f}  mean")
         _share_axes(ax, "Recall", "Precision")
         if handles:
-            _legend(ax, handles, texts, "AP, class (objects)")
+            legend_beside(ax, handles, texts, "AP, class (objects)")
         _pr_title(ax, sorted_curves, len(curves), iou, dots=bool(best))
         return figure_of(ax)
 
@@ -197,22 +199,6 @@ def _share_axes(ax: Axes, across: str, up: str) -> None:
     ax.set_xticks(ticks)
     ax.set_yticks(ticks)
     ax.grid(color="#EEEEEE", lw=0.6)
-
-
-def _legend(ax: Axes, handles: list[Any], texts: list[str], head: str) -> None:
-    """Put a legend beside the axes, where it covers nothing."""
-    found = ax.legend(
-        handles,
-        texts,
-        title=head,
-        loc="upper left",
-        bbox_to_anchor=(1.02, 1),
-        borderaxespad=0,
-        alignment="left",
-        title_fontsize=8,
-    )
-    for text in found.get_texts():
-        text.set_parse_math(False)
 
 
 def _pr_title(
@@ -689,3 +675,63 @@ def _interval_title(
     bars = bool(np.isfinite(columns["low"][order]).any())
     notes += ". Bars: intervals. Right: objects." if bars else ". Right: objects."
     title(ax, f"{value} of each class", notes)
+
+
+# --- cards ---------------------------------------------------------------------------------------
+
+CARDS = (
+    FigureCard(
+        name="detection-pr",
+        title="Precision and recall of detections",
+        function=draw_pr_curves,
+        file="detection_pr_curves",
+        group="detection",
+        shows="Precision over recall of each class at one IoU, and of their mean; dots: best F1.",
+        reading="The area under a line is the AP of its class. A line that ends early misses "
+        "objects at any confidence.",
+        needs="Curves of classes, as `evaluate_detections` gives them.",
+    ),
+    FigureCard(
+        name="detection-classes",
+        title="AP of classes",
+        function=draw_intervals,
+        file="detection_classes",
+        group="detection",
+        shows="AP of each class with its interval, where one was asked for, and its objects.",
+        reading="Intervals of classes with few objects are wide: their order means little.",
+        needs="The table of classes of an evaluation.",
+    ),
+    FigureCard(
+        name="confusion-matrix",
+        title="What objects were taken for",
+        function=draw_confusion_matrix,
+        file="confusion_matrix",
+        group="detection",
+        shows="True classes in rows, predicted ones in columns, Others and Background set apart.",
+        reading="A row shares out the objects of a class: off the diagonal is what they were "
+        "taken for, the last column what was missed.",
+        needs="A confusion matrix, as `generate_confusion_matrix` gives it.",
+    ),
+    FigureCard(
+        name="error-types",
+        title="What kinds of error cost",
+        function=draw_error_types,
+        file="error_types",
+        group="detection",
+        shows="The AP that mending all errors of one kind would give, and their number.",
+        reading="Costs do not add up to what is missing: mending two kinds together can give more "
+        "or less than the sum.",
+        needs="Error types of an evaluation.",
+    ),
+    FigureCard(
+        name="reliability",
+        title="Reliability of confidences",
+        function=draw_reliability,
+        file="reliability",
+        group="detection",
+        shows="The share of detections that are right, by confidence, and how many there are.",
+        reading="On the diagonal a confidence of 0.8 is right 8 times of 10; below it the "
+        "detector is too sure.",
+        needs="Reliability of an evaluation whose scores lie in 0 to 1.",
+    ),
+)
