@@ -6,10 +6,10 @@ STAMP := $(VENV)/.installed
 BENCH := .venv-bench
 PIP := -m pip --disable-pip-version-check
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs clean chromium
 
 help:
-	@echo "make demo   install, run the study that ships into runs/demo, end with its leaderboard"
+	@echo "make demo   install, run the study that ships into runs/demo, end with its report"
 	@echo "make test   lint + types + layer contract + all tests"
 	@echo "make lint   the first three alone"
 	@echo "make bench  ours beside the peers, with ratios"
@@ -25,8 +25,16 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/sightline demo
 
-test: lint
+test: lint chromium
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# The page of a report is tested in a browser; without one these tests are left out.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
+	else echo "Chromium is not installed: reports are not tested in a browser (Debian: apt install chromium)"; fi \
+	|| echo "Chromium could not be installed: reports are not tested in a browser"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 settings.register_profile("sightline", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sightline")
@@ -29,3 +30,16 @@ def _forget_screen() -> Iterator[None]:
     printing = sys.modules.get("sightline.cli.printing")
     if printing is not None:
         printing.console.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of the demo's study on 16 images, with predictions and detections.
+
+    It is one for all workers of pytest: copy it before changing anything.
+    """
+    from tests.demo import make_demo_store, once
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return once(shared / "demo", make_demo_store)

@@ -33,6 +33,7 @@ from sightline import (
     metrics,
     models,
     records,
+    report,
     results,
     runner,
     stats,
@@ -136,7 +137,7 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
     "module",
     [
         *(sightline, metrics, data, detection, geometry, models, maps, records, figures),
-        *(study, store, results, runner, executors, analysis, stats, stats.sparsity),
+        *(study, store, results, runner, executors, analysis, report, stats, stats.sparsity),
     ],
     ids=lambda m: m.__name__,
 )
@@ -240,7 +241,7 @@ def test_every_decision_is_listed() -> None:
 # --- current -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["metrics", "facades", "models", "methods"])
+@pytest.mark.parametrize("name", ["metrics", "facades", "models", "methods", "figures"])
 def test_written_pages_are_current(name: str) -> None:
     spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
     assert spec is not None
@@ -260,7 +261,10 @@ def test_links_lead_to_files(page: str) -> None:
 def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"
-    folders = ("metrics", "stats", "data", "models", "maps", "study", "store", "results", "runner")
+    folders = (
+        *("metrics", "stats", "data", "models", "maps", "study", "store", "results", "runner"),
+        *("figures", "report"),
+    )
     homes = (ROOT, source, *(source / folder for folder in folders), DOCS)
     for name in set(re.findall(r"[\w/]+\.(?:py|md|toml)\b", tree)):
         assert any((home / name).is_file() for home in homes), name

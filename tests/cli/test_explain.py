@@ -9,9 +9,8 @@ import shlex
 import struct
 import zlib
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,46 +19,19 @@ import torch
 from PIL import Image
 from safetensors import safe_open
 from transformers import Dinov2Config, Dinov2Model
-from typer.testing import CliRunner
 
-from sightline.cli import app, explaining
+from sightline.cli import explaining
 from sightline.data import open_maps, read_annotations
 from sightline.data.by_image import score_by_image
 from sightline.data.images import read_image
 from sightline.geometry import Geometry
 from sightline.maps import METHODS, explain
 from sightline.maps.picture import draw_maps
-from sightline.models import load, load_model
+from sightline.models import load_model
 from sightline.records import InputError
+from tests.cli.small import run
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(autouse=True, scope="module")
-def loaded_once() -> Iterator[None]:
-    """Read the weights of each model once for all tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "_by_name", cache(load._by_name))
-        yield
-
-
-def run(*arguments: object, code: int = 0) -> Any:
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(word) for word in arguments])
-    assert result.exit_code == code, result.output
-    return result
-
-
-@pytest.fixture(scope="module")
-def facades(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("facades")
-    run("facades", folder, "--count", 3, "--size", 96, "--force")
-    return folder
-
-
-@pytest.fixture
-def image(facades: Path) -> Path:
-    return facades / "images" / "facade-00000.png"
+pytestmark = pytest.mark.usefixtures("loaded_once")
 
 
 @pytest.fixture(scope="module")

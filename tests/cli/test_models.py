@@ -5,23 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from sightline.cli import app, printing
 from sightline.maps import METHODS
 from sightline.models import MODELS, load_model
 from sightline.models.families import FAMILIES
-
-
-def run(*arguments: object, code: int = 0, columns: int = 200) -> Any:
-    printing.console.cache_clear()  # it keeps the width that it began with
-    runner = CliRunner(env={"COLUMNS": str(columns)})
-    result = runner.invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == code, result.output
-    return result
+from tests.cli.small import run
 
 
 @pytest.mark.parametrize("columns", [80, 200])

@@ -540,7 +540,11 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     for command in commands:
         assert Path(command[2]) == store
         run(*command[1:])
-    assert "Nothing was left to do" in run("demo", "--out", "my runs", "--workers", 1).stdout
+    assert f"Report: {store / 'report' / 'index.html'}" in said
+    assert (store / "report" / "index.html").is_file()
+    again = run("demo", "--out", "my runs", "--workers", 1, "--no-report").stdout
+    assert "Nothing was left to do" in again
+    assert "Report:" not in again
 
 
 def test_a_stopped_demo_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,23 @@ def assert_legible(figure: Figure) -> None:
                 assert not _overlap(legend.get_window_extent(), ax.get_window_extent())
 
 
+def assert_not_blank(figure: Figure) -> None:
+    """Something is drawn in all axes: none is of one colour throughout."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with house_style():
+        canvas: Any = figure.canvas
+        assert isinstance(canvas, FigureCanvasAgg)
+        canvas.draw()  # type: ignore[no-untyped-call]
+        pixels = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # type: ignore[no-untyped-call]
+        for ax in figure.axes:
+            box = ax.get_window_extent()
+            x0, x1, y0, y1 = (max(round(end), 0) for end in (box.x0, box.x1, box.y0, box.y1))
+            inside = pixels[y0 + 2 : y1 - 1, x0 + 2 : x1 - 1].reshape(-1, 3)
+            assert len(inside), "axes without room"
+            assert (inside != inside[0]).any(), f"nothing in the axes {ax.get_title(loc='left')!r}"
+
+
 def _overlap(first: Any, second: Any) -> bool:
     """Say whether two boxes share more than a sliver, as letters above and below a line may."""
     wide = min(first.x1, second.x1) - max(first.x0, second.x0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -67,6 +68,30 @@ def test_settings_come_back_after_an_error_and_the_users_do_not_show() -> None:
         assert figure.axes[0].get_facecolor() == (1.0, 1.0, 1.0, 1.0)
 
 
+def test_a_figure_saved_again_or_in_other_formats_first_is_the_same(tmp_path: Path) -> None:
+    figure = draw_pr_curves(curves_of(12), names=names_of(12))
+    engine = figure.get_layout_engine()
+    first = save(figure, tmp_path / "a", ("svg",))[0].read_bytes()
+    save(figure, tmp_path / "b", ("png", "pdf"))
+    assert save(figure, tmp_path / "c", ("svg",))[0].read_bytes() == first
+    assert figure.get_layout_engine() is engine
+    fresh = draw_pr_curves(curves_of(12), names=names_of(12))
+    assert save(fresh, tmp_path / "d", ("png", "svg"))[1].read_bytes() == first
+
+
+def test_fonts_in_pdf_are_small_and_the_settings_of_others_stay(tmp_path: Path) -> None:
+    from fontTools.subset import Options
+
+    before = list(Options().drop_tables)
+    figure = draw_pr_curves(curves_of(12), names=names_of(12))
+    (file,) = save(figure, tmp_path / "a", ("pdf",))
+    assert Options().drop_tables == before
+    plain = BytesIO()
+    with house_style():
+        figure.savefig(plain, format="pdf")
+    assert file.stat().st_size < 0.95 * len(plain.getvalue())
+
+
 def test_the_same_figure_gives_the_same_bytes_whatever_the_day(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +138,19 @@ def test_files_are_named_after_their_format(tmp_path: Path) -> None:
         assert image.size == (600, 450)
         assert "Software" not in image.info
     assert not list(tmp_path.glob(".*"))
+
+
+def test_nothing_is_cut_off_at_any_number_of_dots(tmp_path: Path) -> None:
+    def margin(dpi: int) -> float:
+        figure = draw_pr_curves(curves_of(8), names=names_of(8))
+        (file,) = save(figure, tmp_path / "a", ("png",), dpi=dpi)
+        with Image.open(file) as image:
+            dark = np.flatnonzero((np.asarray(image.convert("L")) < 200).any(axis=0))
+            return float(image.width - 1 - dark[-1]) / image.width
+
+    margins = [margin(dpi) for dpi in (50, 80, 150, 300)]
+    assert min(margins) > 0.005
+    assert max(margins) - min(margins) < 0.004
 
 
 @pytest.mark.parametrize(

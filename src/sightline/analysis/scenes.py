@@ -22,7 +22,15 @@ from sightline.runner.work import Worker
 from sightline.store import open_store, task_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Hashable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     import numpy as np
     import pandas as pd
@@ -233,7 +241,15 @@ class Scenes:
         others = [pick._replace(layer=layer) for layer in layers]
         return tuple(replace(line, picks=(other, other)) for other in others)
 
-    def maps(self, line: Line, seed: int | None = None, *, complete: bool = False) -> LineMaps:
+    def maps(
+        self,
+        line: Line,
+        seed: int | None = None,
+        *,
+        complete: bool = False,
+        images: Collection[str] | None = None,
+        resolution: int | None = None,
+    ) -> LineMaps:
         """Return the maps of a line, drawn with one of its `seeds`.
 
         Parameters
@@ -244,6 +260,11 @@ class Scenes:
             Which of them, where several were drawn.
         complete : bool
             Whether the regions include `unlabelled` instances.
+        images : collection of str, optional
+            Of these images alone; the files of others are not read.
+        resolution : int, optional
+            The longer side of the raster, over the image, on which maps are returned; that on
+            which they were scored unless given.
 
         Raises
         ------
@@ -251,16 +272,18 @@ class Scenes:
             If maps were not kept.
         """
         found: dict[str, tuple[Any, ...]] = {}
-        sign = "positive"
-        for part, pick in self._parts(line, seed):
+        sign, scoring = "positive", self.scoring
+        if resolution is not None:
+            scoring = replace(scoring, resolution=resolution)
+        for part, pick in self._parts(line, seed, images):
             sign = part.source.sign
             for i, image in enumerate(part.maps.images):
                 if image in part.wanted:
                     one = _only(part.maps, i, pick.layer, line.head)
                     annotation = part.annotations[image]
                     annotation = self._completed(annotation) if complete else annotation
-                    (scene,) = scenes_of(self.scoring, one, 0, annotation)
-                    kind = view_of(self.scoring, one.geometries[0][0], one.values[0][0].shape[1:])
+                    (scene,) = scenes_of(scoring, one, 0, annotation)
+                    kind = view_of(scoring, one.geometries[0][0], one.values[0][0].shape[1:])
                     found[image] = scene.maps[0, 0], scene.regions, scene.ignore, kind
         images = tuple(image for image in self.images if image in found)
         if not images:
@@ -268,6 +291,20 @@ class Scenes:
         maps, regions, unseen, kinds = zip(*(found[image] for image in images), strict=True)
         classes = self._with_halves(line, images, kinds)
         return LineMaps(images, maps, regions, unseen, kinds, classes, sign, seed)
+
+    def first_maps(
+        self, line: Line, *, images: Collection[str] | None = None, resolution: int | None = None
+    ) -> LineMaps:
+        """Return the maps of a line, drawn with the first of its seeds of which any are stored.
+
+        Parameters
+        ----------
+        line, images, resolution
+            See `maps`.
+        """
+        seeds = self.seeds(line)
+        stored = (seed for seed in seeds if any(self._tasks(line, seed, images)))
+        return self.maps(line, next(stored, seeds[0]), images=images, resolution=resolution)
 
     def _completed(self, annotation: Annotation) -> Annotation:
         """Return an annotation with the instances that were left out."""
@@ -307,17 +344,27 @@ class Scenes:
             and (line.seed is None or source.seed in (None, line.seed))
         ]
 
-    def _parts(self, line: Line, seed: int | None) -> Iterator[tuple[_Part, Candidate]]:
+    def _parts(
+        self, line: Line, seed: int | None, images: Collection[str] | None = None
+    ) -> Iterator[tuple[_Part, Candidate]]:
         """Yield the maps of a line chunk by chunk, those of each half of the images."""
+        for task, wanted, pick in self._tasks(line, seed, images):
+            yield self._part(task, wanted), pick
+
+    def _tasks(
+        self, line: Line, seed: int | None, images: Collection[str] | None
+    ) -> Iterator[tuple[Task, frozenset[str], Candidate]]:
+        """Yield the tasks that are done, with the images that are wanted of them."""
         for pick in dict.fromkeys(line.picks):
             wanted = self._wanted(line, pick)
+            wanted = wanted if images is None else wanted & frozenset(images)
             (source,) = (one for one in self._of(line, pick) if one.seed == seed)
             place = self._sources.index(source)
             for number, chunk in enumerate(self._chunks):
                 if wanted & set(chunk.images):
                     name = task_name(source.key, number, chunk.digest)
                     if self._store.row_file(name).is_file():
-                        yield self._part(Task(name, place, number), wanted), pick
+                        yield Task(name, place, number), wanted, pick
 
     def _wanted(self, line: Line, pick: Candidate) -> frozenset[str]:
         """Return the images that a line shows by one of its picks."""
@@ -374,7 +421,10 @@ def _only(maps: StoredMaps, i: int, layer: int | None, head: int | None) -> Stor
 
 def _sources(manifest: Mapping[str, Any]) -> list[Source]:
     """Return the sources that a manifest tells of; keys of means follow those they are made of."""
-    sources = [_source(one) for one in manifest["sources"]]
+    try:
+        sources = [_source(one) for one in manifest["sources"]]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"manifest.json: sources must each have {error}") from error
     return [_with_of(source, sources) for source in sources]
 
 

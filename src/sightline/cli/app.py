@@ -8,7 +8,16 @@ import typer
 from typer.core import TyperGroup
 
 from sightline import __version__
-from sightline.cli import comparing, detecting, reading, statistics, studies
+from sightline.cli import (
+    comparing,
+    detecting,
+    figure_tables,
+    figuring,
+    reading,
+    reporting,
+    statistics,
+    studies,
+)
 from sightline.cli.explaining import Options, explain_images
 from sightline.cli.model_tables import (
     describe_explained,
@@ -453,6 +462,9 @@ app.command()(comparing.compare)
 app.command()(statistics.stats)
 app.command()(statistics.sparsity)
 app.command()(detecting.detect)
+app.command()(reporting.report)
+app.command()(figuring.figure)
+app.command()(figure_tables.figures)
 app.command()(reading.query)
 app.command()(reading.export)
 app.command()(reading.diff)

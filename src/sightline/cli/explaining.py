@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sightline.maps.files import WrittenMaps
     from sightline.models import Model
 
-__all__ = ["Explained", "Options", "explain_images"]
+__all__ = ["Explained", "Made", "Options", "explain_images", "make_maps"]
 
 # Images that together have no more pixels are kept in memory, to be read once for all methods.
 _KEPT_PIXELS = 50_000_000
@@ -96,26 +96,25 @@ class Explained:
     skipped: list[str] = field(default_factory=list)
 
 
+class Made(NamedTuple):
+    """Maps of images, as `Explained` has them, before anything is drawn or written."""
+
+    model: Model
+    images: list[Picked]
+    samples: list[Sample]
+    maps: list[Maps]
+    predicted: list[tuple[str, float]]
+    skipped: list[str]
+
+
 def explain_images(options: Options, move: Move) -> Explained:
     """Make maps of images, draw them and write them, as the options say."""
-    from sightline.models import load_model  # before maps: it names what is not installed
+    import sightline.models  # noqa: F401  (before maps: it names what is not installed)
 
     watch = _Watch()
-    _check(options)
-    resolution, size = _resolution(options.resolution), _size(options.size)
-    images, skipped = _pick(options.images, options.skip_bad)
-    _check_kept(options, images)
-    model = load_model(options.model, fit=options.fit, device=options.device)
-    with _naming(f"--size {options.size}"):
-        model = model.fitted(size=size)
-    cards = _cards(options.methods, model, len(images))
-    calls = _calls(options, cards, model)
-    _check_tiles(options, calls)
-    samples = _counted(images, len(calls) + bool(model.classes), move)
-    watch.done("loading")
-    maps = _explain(model, samples, calls, watch)
-    predicted = _predict(model, samples, options.batch)
-    watch.done("predicting")
+    _check_outputs(options)
+    resolution = _resolution(options.resolution)
+    model, images, samples, maps, predicted, skipped = make_maps(options, move, watch)
     move(1, 1, "Drawing" if options.out else "Writing")
     drawn = _draw(options.out, images, samples, maps, predicted, _fit(model))
     watch.done("drawing")
@@ -129,6 +128,29 @@ def explain_images(options: Options, move: Move) -> Explained:
     scorable = _can_be_scored(maps, resolution)
     kept = watch.kept({"predicting": model.classes, "drawing": drawn, "writing": written})
     return Explained(model, images, maps, predicted, drawn, written, scorable, kept, skipped)
+
+
+def make_maps(options: Options, move: Move, watch: _Watch | None = None) -> Made:
+    """Make the maps that the options ask for, and find what the model takes the images for."""
+    from sightline.models import load_model  # before maps: it names what is not installed
+
+    watch = watch or _Watch()
+    _check_asked(options)
+    size = _size(options.size)
+    images, skipped = _pick(options.images, options.skip_bad)
+    _check_kept(options, images)
+    model = load_model(options.model, fit=options.fit, device=options.device)
+    with _naming(f"--size {options.size}"):
+        model = model.fitted(size=size)
+    cards = _cards(options.methods, model, len(images))
+    calls = _calls(options, cards, model)
+    _check_tiles(options, calls)
+    samples = _counted(images, len(calls) + bool(model.classes), move)
+    watch.done("loading")
+    maps = _explain(model, samples, calls, watch)
+    predicted = _predict(model, samples, options.batch)
+    watch.done("predicting")
+    return Made(model, images, samples, maps, predicted, skipped)
 
 
 class _Watch:
@@ -160,10 +182,9 @@ def _naming(option: str) -> Iterator[None]:
         raise type(error)(f"{option}: {error}") from error
 
 
-def _check(options: Options) -> None:
-    """Raise where options do not go together, or nothing can be written where they say."""
+def _check_outputs(options: Options) -> None:
+    """Raise where nothing is to be written, or cannot be written where the options say."""
     from sightline.data.drawing import check_picture_path
-    from sightline.maps import METHODS
     from sightline.maps.files import check_maps_path
 
     if options.out is None and options.maps is None:
@@ -174,6 +195,12 @@ def _check(options: Options) -> None:
         _check_folder(check_maps_path(options.maps), "--maps")
     elif options.resolution is not None:
         raise InputError(f"--resolution {options.resolution} is of the file of maps: give --maps")
+
+
+def _check_asked(options: Options) -> None:
+    """Raise where a method does not exist, or a target needs what files do not tell."""
+    from sightline.maps import METHODS
+
     if options.target == "label":
         raise InputError("--target label: images have no label here; give a class, or predicted")
     if options.methods is not None and not options.methods:

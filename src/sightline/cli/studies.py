@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from sightline.cli.printing import own_name, show, show_json
+from sightline.cli.printing import own_name, progress, show, show_json
 from sightline.cli.stores import (
     counted,
     demo_lines,
@@ -155,6 +155,9 @@ def demo(
     profile: Annotated[
         bool, typer.Option("--profile", help="Show where the time went: reading, maps, scoring.")
     ] = False,
+    with_report: Annotated[
+        bool, typer.Option("--report/--no-report", help="End with the report: a page with figures.")
+    ] = True,
 ) -> None:
     """Run the study that ships: drawn church fronts, four small models, ten methods.
 
@@ -170,6 +173,21 @@ def demo(
         show(*leaderboard_blocks(results.leaderboard(), results.study["name"]))
         show(*layer_lines(results.layer_progression()))
     show(*finished_lines(done, own_name()), *demo_lines(path, own_name()))
+    if with_report:
+        show(*_demo_report(path))
+
+
+def _demo_report(path: Path) -> list[str]:
+    """Write the report of the demo; return where it is, or what is lacking for it."""
+    from sightline.cli.reporting import report_lines
+    from sightline.records import MissingPackageError
+    from sightline.report import write_report
+
+    try:
+        with progress("Writing the report") as move:
+            return report_lines(write_report(path, progress=move))
+    except MissingPackageError as error:
+        return [f"No report: {error}"]
 
 
 def _show_expected(study: "Study", options: RunOptions) -> None:

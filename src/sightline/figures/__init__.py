@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from sightline.figures.card import FigureCard
 from sightline.figures.cards import FIGURES
+from sightline.figures.checks import (
+    create_cascade_randomization_plot,
+    create_model_vs_method_analysis,
+    draw_perturbation_drops,
+)
+from sightline.figures.comparing import (
+    draw_agreement_matrix,
+    draw_breakdown,
+    draw_leaderboard,
+    draw_metrics_comparison,
+)
+from sightline.figures.curves import (
+    create_iou_threshold_curves,
+    create_pr_curve_comparison,
+    create_roc_curve_comparison,
+    draw_cumulative_energy,
+    draw_layer_progression,
+)
 from sightline.figures.detection import (
     draw_confusion_matrix,
     draw_error_types,
@@ -11,18 +29,56 @@ from sightline.figures.detection import (
     draw_pr_curves,
     draw_reliability,
 )
+from sightline.figures.examples import (
+    Example,
+    create_ebpg_visualization,
+    create_pointing_game_visualization,
+    draw_examples,
+)
+from sightline.figures.images import (
+    create_sanity_check_comparison,
+    draw_layer_maps,
+    visualize_all_methods,
+    visualize_attribution_enhanced,
+)
+from sightline.figures.ranking import (
+    create_methods_ranking_heatmap,
+    create_metrics_radar_chart,
+)
 from sightline.figures.style import COLOURS, house_style, new_figure, save
 
 __all__ = [
     "COLOURS",
     "FIGURES",
+    "Example",
     "FigureCard",
+    "create_cascade_randomization_plot",
+    "create_ebpg_visualization",
+    "create_iou_threshold_curves",
+    "create_methods_ranking_heatmap",
+    "create_metrics_radar_chart",
+    "create_model_vs_method_analysis",
+    "create_pointing_game_visualization",
+    "create_pr_curve_comparison",
+    "create_roc_curve_comparison",
+    "create_sanity_check_comparison",
+    "draw_agreement_matrix",
+    "draw_breakdown",
     "draw_confusion_matrix",
+    "draw_cumulative_energy",
     "draw_error_types",
+    "draw_examples",
     "draw_intervals",
+    "draw_layer_maps",
+    "draw_layer_progression",
+    "draw_leaderboard",
+    "draw_metrics_comparison",
+    "draw_perturbation_drops",
     "draw_pr_curves",
     "draw_reliability",
     "house_style",
     "new_figure",
     "save",
+    "visualize_all_methods",
+    "visualize_attribution_enhanced",
 ]

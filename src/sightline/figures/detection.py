@@ -13,7 +13,8 @@ import numpy as np
 
 from sightline.detection import ERROR_TYPES, calculate_ap
 from sightline.figures.card import FigureCard
-from sightline.figures.panels import legend_beside
+from sightline.figures.lines import counted
+from sightline.figures.panels import legend_beside, share_axes
 from sightline.figures.style import (
     BLACK,
     COLOURS,
@@ -133,11 +134,11 @@ def draw_pr_curves(
         texts = [f"{one.ap:.2f}  {one.label} ({one.data['num_gt']:,})" for one in (*top, *bottom)]
         if middle:
             handles.insert(half, ax.plot([], [], color=LIGHT, lw=1.5)[0])
-            texts.insert(half, f"{_plural(len(middle), 'class')} in between")
+            texts.insert(half, f"{counted([len(middle)], 'class')} in between")
         if len(sorted_curves) > 1:
             handles.insert(0, _mean_line(ax, sorted_curves))
             texts.insert(0, f"{np.mean([one.ap for one in sorted_curves]):.2f}  mean")
-        _share_axes(ax, "Recall", "Precision")
+        share_axes(ax, "Recall", "Precision")
         if handles:
             legend_beside(ax, handles, texts, "AP, class (objects)")
         _pr_title(ax, sorted_curves, len(curves), iou, dots=bool(best))
@@ -192,31 +193,17 @@ def _mean_line(ax: Axes, curves: Sequence[_Curve]) -> Any:
     return ax.plot(levels, np.mean(heights, axis=0), color=BLACK, lw=2.2, zorder=4)[0]
 
 
-def _share_axes(ax: Axes, across: str, up: str) -> None:
-    """Let both axes run from 0 to 1."""
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03), xlabel=across, ylabel=up)
-    ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
-    ax.set_xticks(ticks)
-    ax.set_yticks(ticks)
-    ax.grid(color="#EEEEEE", lw=0.6)
-
-
 def _pr_title(
     ax: Axes, drawn: Sequence[_Curve], given: int, iou: float | None, *, dots: bool
 ) -> None:
     objects = sum(one.data["num_gt"] for one in drawn)
-    notes = f"{_plural(len(drawn), 'class')} with {_plural(objects, 'object')}"
+    notes = f"{counted([len(drawn)], 'class')} with {counted([objects], 'object')}"
     if missing := given - len(drawn):
         notes += f"; {missing:,} without ground truth not drawn"
     notes += ". Best precision at each recall or beyond"
     notes += "; dots: best F1." if dots and drawn else "."
     at = "" if iou is None else f" at IoU {iou:g}"
     title(ax, f"Precision and recall{at}", notes)
-
-
-def _plural(count: int, word: str) -> str:
-    many = {"class": "classes"}.get(word, f"{word}s")
-    return f"{count:,} {word if count == 1 else many}"
 
 
 # --- confusion -----------------------------------------------------------------------------------
@@ -454,11 +441,11 @@ def _cell_text(value: float, normalise: Normalise | None) -> str:
 def _matrix_title(ax: Axes, matrix: ConfusionMatrix, normalise: Normalise | None) -> None:
     objects = int(matrix.matrix[:-1].sum()) + matrix.others_confused
     found = int(matrix.matrix[:, :-1].sum()) + matrix.others_confused
-    notes = f"{_plural(objects, 'object')}, {_plural(found, 'detection')}. "
+    notes = f"{counted([objects], 'object')}, {counted([found], 'detection')}. "
     notes += "Last row: found where nothing is; last column: missed."
     used = np.asarray(matrix.matrix.any(axis=0) | matrix.matrix.any(axis=1))[:-2]
     if used.any() and not used.all():
-        notes += f" {_plural(int((~used).sum()), 'class')} without either not drawn."
+        notes += f" {counted([(~used).sum()], 'class')} without either not drawn."
     if len(matrix.class_labels) <= _LARGE:
         notes += f" {'Above' if normalise == 'predicted' else 'Right'}: counts."
     if matrix.others_confused:
@@ -509,7 +496,7 @@ def draw_error_types(errors: ErrorsLike, *, ax: Axes | None = None) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("Mean AP gained if put right")
         total = sum(errors.counts.values())
-        notes = f"Mean AP {_figure(errors.map)}; {_plural(total, 'error')}, in brackets by kind. "
+        notes = f"Mean AP {_figure(errors.map)}; {counted([total], 'error')}, in brackets by kind. "
         notes += "Errors hide each other: gains do not add up."
         title(ax, "What each kind of error costs", notes)
         return figure_of(ax)
@@ -549,11 +536,11 @@ def draw_reliability(reliability: Reliability, *, ax: Axes | None = None) -> Fig
         ax.plot(x, y, color=blue, lw=1.4, zorder=3)
         fill = np.where(reliability.count[used] < _FEW, "white", blue)
         ax.scatter(x, y, s=30, c=fill.tolist(), edgecolors=blue, linewidths=1.3, zorder=4)
-        _share_axes(ax, "", "Share that is right")
+        share_axes(ax, "", "Share that is right")
         ax.tick_params(axis="x", labelbottom=False)
         _histogram(below, reliability)
         total = int(reliability.count.sum())
-        notes = f"{_plural(total, 'detection')}; "
+        notes = f"{counted([total], 'detection')}; "
         notes += f"ECE {_figure(reliability.ece)}, largest gap {_figure(reliability.mce)}"
         few = bool((reliability.count[used] < _FEW).any())
         notes += f". Hollow: fewer than {_FEW} detections." if few else "."
@@ -665,7 +652,7 @@ def _interval_labels(ax: Axes, names: list[str], counts: NDArray[np.int64]) -> N
 def _interval_title(
     ax: Axes, value: str, columns: dict[str, Any], order: NDArray[np.intp], drawn: int
 ) -> None:
-    notes = _plural(len(order), "class")
+    notes = counted([len(order)], "class")
     if len(order):
         notes += f", mean {columns['value'][order].mean():.3f} (dashed)"
     if drawn < len(order):

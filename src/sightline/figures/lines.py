@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from hashlib import sha256
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from sightline.figures.style import COLOURS, GREY, shown
+from sightline.metrics import METRICS
 from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     Table = pd.DataFrame | Mapping[str, Any]
 
-__all__ = ["BASELINE", "LINE", "Look", "as_table", "line_names", "looks_of"]
+__all__ = [
+    "BASELINE",
+    "LINE",
+    "MOST",
+    "Chosen",
+    "Line",
+    "Look",
+    "as_table",
+    "choose_lines",
+    "counted",
+    "direction",
+    "line_names",
+    "looks_of",
+    "numbers",
+    "rows_of_lines",
+    "short_names",
+]
 
 BASELINE = "baseline"
 """The group of methods that know nothing of the model."""
 LINE = ("model", "method", "target", "layer", "head")
 """Columns that say which line a row of a table belongs to, unless there is a column `name`."""
 
+MOST = 24
+"""Lines that one figure can hold; of more, the best are drawn."""
+_MOST_BASELINES = 6
+_LONGEST = 60
+
 _LINE_COLOURS = tuple(COLOURS.values())[:6]
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 _MARKERS = "os^DvPX*<>phdH8"
-_BASE_DASHES: tuple[Any, ...] = ((0, (1, 1)), (0, (3, 2)), (0, (5, 1, 1, 1)))
+_SIZES = {"P": 6.5, "X": 6.5, "*": 8.0, "D": 4.6, "<": 5.6, ">": 5.6, "p": 6.0, "h": 6.0, "H": 6.0}
+_BASE_DASHES: tuple[Any, ...] = ((0, (3, 2)), (0, (1, 1.2)), (0, (5, 1, 1, 1)))
 _BASE_MARKERS = "osD^v"
 
 
@@ -61,7 +89,8 @@ class Look(NamedTuple):
         """Arguments of `Axes.plot` for its markers."""
         inside = "white" if self.baseline else self.colour
         edge = self.colour if self.baseline else "white"
-        return {"marker": self.marker, "ms": 5, "mfc": inside, "mec": edge, "mew": 0.7}
+        size = _SIZES.get(self.marker, 5.0)  # so that all look about as large
+        return {"marker": self.marker, "ms": size, "mfc": inside, "mec": edge, "mew": 0.7}
 
 
 def looks_of(names: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, Look]:
@@ -125,6 +154,7 @@ def as_table(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
         expected = "a table: a DataFrame or columns by name"
         raise InputError(f"{what} must be {expected}; got {type(seen).__name__}")
     table = pd.DataFrame(given).reset_index(drop=True)
+    table.attrs = dict(getattr(given, "attrs", {}))
     for column in needed:
         if column not in table:
             has = ", ".join(map(str, table.columns)) or "none"
@@ -155,11 +185,42 @@ def line_names(table: Table, what: str = "table") -> list[str]:
     """
     rows = as_table(table, what, ())
     if "name" in rows:
-        return [shown(name, 60) for name in rows["name"]]
-    if "method" not in rows:
-        raise InputError(f"{what} must have a column 'method' or 'name'; it has {list(rows)}")
-    used = _telling(rows)
-    return [_called(row, used) for row in rows[used].itertuples(index=False)]
+        full = [str(name) for name in rows["name"]]
+    elif "method" in rows:
+        used = _telling(rows)
+        full = [_called(row, used) for row in rows[used].itertuples(index=False)]
+    else:
+        has = ", ".join(map(str, rows.columns)) or "none"
+        raise InputError(f"{what} must have a column 'method' or 'name'; it has {has}")
+    short = short_names(full, _LONGEST)
+    return [short[name] for name in full]
+
+
+def short_names(names: Iterable[str], longest: int) -> dict[str, str]:
+    """Return names as they are shown, no two alike: long ones lose their middle.
+
+    Names that would look alike keep apart by four digits that follow from the whole name.
+
+    Parameters
+    ----------
+    names
+        What things are called.
+    longest
+        Characters that are shown.
+
+    Examples
+    --------
+    >>> names = ["cls", "rollout of model 1 at layers", "rollout of model 2 at layers"]
+    >>> list(short_names(names, 14).values())
+    ['cls', 'roll…ers #5aa1', 'roll…ers #44f1']
+    """
+    short = {name: shown(name, longest) for name in dict.fromkeys(names)}
+    seen = Counter(short.values())
+    for name, text in short.items():
+        if seen[text] > 1 and text != name:
+            mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:4]
+            short[name] = f"{shown(name, longest - 6)} #{mark}"
+    return short
 
 
 def _telling(rows: pd.DataFrame) -> list[str]:
@@ -183,6 +244,211 @@ def _called(row: Sequence[Any], used: Sequence[str]) -> str:
     for column, value in zip(used, row, strict=True):
         if pd.isna(value) or value == "":
             continue
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # a column with gaps holds no whole numbers
         plain = column in ("model", "method")
         words.append(str(value) if plain else f"{column} {value}")
-    return shown(" ".join(words), 60)
+    return " ".join(words)
+
+
+# --- rows of lines -------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """One line of a figure.
+
+    Attributes
+    ----------
+    name, label
+        What it is called, and what is shown of that.
+    look
+        How it is drawn.
+    rows
+        Of the table.
+    score
+        By which lines are sorted.
+    """
+
+    name: str
+    label: str
+    look: Look
+    rows: pd.DataFrame
+    score: float
+
+
+class Chosen(NamedTuple):
+    """The lines that are drawn, the best first, and how many are not.
+
+    Attributes
+    ----------
+    lines
+        The best first.
+    undefined
+        Lines without a score.
+    left_out
+        Lines for which there is no room.
+    """
+
+    lines: list[Line]
+    undefined: int
+    left_out: int
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of lines that are not drawn."""
+        undefined = f"{self.undefined} undefined not drawn" if self.undefined else ""
+        rest = f"{self.left_out} more, less good or baselines, not drawn" if self.left_out else ""
+        return [note for note in (undefined, rest) if note]
+
+
+def rows_of_lines(table: pd.DataFrame, names: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Return the rows of each line, in the order in which lines first appear.
+
+    Parameters
+    ----------
+    table
+        Rows of all lines.
+    names
+        The line of each row, as `line_names` gives them.
+
+    Examples
+    --------
+    >>> table = as_table({"method": ["b", "a", "b"], "value": [1, 2, 3]}, "table", ())
+    >>> {name: len(rows) for name, rows in rows_of_lines(table, line_names(table)).items()}
+    {'b': 2, 'a': 1}
+    """
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    return {name: table.iloc[rows] for name, rows in places.items()}
+
+
+def choose_lines(
+    parts: Mapping[str, pd.DataFrame],
+    scores: Mapping[str, float],
+    *,
+    lower: bool = False,
+    most: int = MOST,
+    longest: int = 44,
+) -> Chosen:
+    """Return the lines to draw, the best first, each with its look.
+
+    Looks follow the order of the table, not that of the scores: tables whose lines stand in the
+    same order give the same looks, whatever their numbers. Of more lines than there is room for,
+    up to 6 baselines and the best others are kept.
+
+    Parameters
+    ----------
+    parts
+        The rows of each line, as `rows_of_lines` gives them; a column `group` marks baselines.
+    scores
+        By which lines are sorted; lines whose score is NaN are not drawn.
+    lower
+        Lower scores are better.
+    most
+        Lines to draw.
+    longest
+        Characters of a name that are shown.
+
+    Examples
+    --------
+    >>> table = as_table({"method": ["a", "b"], "value": [0.1, 0.2]}, "table", ())
+    >>> chosen = choose_lines(rows_of_lines(table, line_names(table)), {"a": 0.1, "b": 0.2})
+    >>> [line.name for line in chosen.lines]
+    ['b', 'a']
+    """
+    known = [name for name in parts if np.isfinite(scores.get(name, np.nan))]
+    ranked = sorted(known, key=lambda name: scores[name] if lower else -scores[name])
+    base = {name for name in known if _is_baseline(parts[name])}
+    kept = set(ranked)
+    if len(ranked) > most:
+        greys = [name for name in ranked if name in base][:_MOST_BASELINES]
+        kept = {*greys, *[name for name in ranked if name not in base][: most - len(greys)]}
+    looks = looks_of([name for name in parts if name in kept], base)
+    labels = short_names(looks, longest)
+    lines = [
+        Line(name, labels[name], looks[name], parts[name], float(scores[name]))
+        for name in ranked
+        if name in kept
+    ]
+    return Chosen(lines, len(parts) - len(known), len(ranked) - len(lines))
+
+
+def _is_baseline(rows: pd.DataFrame) -> bool:
+    return "group" in rows and bool((rows["group"] == BASELINE).any())
+
+
+def numbers(table: pd.DataFrame, column: str, what: str = "table") -> NDArray[np.float64]:
+    """Return a column as numbers; all NaN where the table has no such column.
+
+    Parameters
+    ----------
+    table
+        Rows.
+    column
+        Its name.
+    what
+        The argument, for messages.
+
+    Examples
+    --------
+    >>> table = as_table({"value": [1, None]}, "table", ())
+    >>> numbers(table, "value").tolist(), numbers(table, "low").tolist()
+    ([1.0, nan], [nan, nan])
+    """
+    import pandas as pd
+
+    if column not in table:
+        return np.full(len(table), np.nan)
+    try:
+        return np.asarray(pd.to_numeric(table[column]).astype("float64"), np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: column {column!r} must hold numbers: {error}") from error
+
+
+def counted(counts: Iterable[float], thing: str = "image") -> str:
+    """Return how many there are, in words; "" where that is not known.
+
+    Parameters
+    ----------
+    counts
+        Of each line.
+    thing
+        What is counted.
+
+    Examples
+    --------
+    >>> counted([120, 120]), counted([118, 120, float("nan")]), counted([1], "class")
+    ('120 images', '118 to 120 images', '1 class')
+    """
+    known = [int(count) for count in counts if np.isfinite(count)]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    words = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{words} {thing if high == 1 else _several(thing)}"
+
+
+def _several(thing: str) -> str:
+    """Return the plural of a word, or of the last of some."""
+    for one, many in (("axis", "axes"), ("class", "classes"), ("category", "categories")):
+        if thing.endswith(one):
+            return thing.removesuffix(one) + many
+    return f"{thing}s"
+
+
+def direction(metric: str | None) -> str:
+    """Return which values of a metric are better: "higher" where nothing is known of it.
+
+    Parameters
+    ----------
+    metric
+        ``metric[@threshold]``, or None.
+
+    Examples
+    --------
+    >>> direction("iou@90"), direction("kl"), direction("of another tool")
+    ('higher', 'lower', 'higher')
+    """
+    base = (metric or "").partition("@")[0]
+    return METRICS[base].direction if base in METRICS else "higher"

@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from sightline.report.feeding import Choice, Drawn, StoreFigures
+from sightline.report.write import Report, write_report
+
+__all__ = ["Choice", "Drawn", "Report", "StoreFigures", "write_report"]

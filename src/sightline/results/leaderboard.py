@@ -31,6 +31,7 @@ __all__ = [
     "layer_progression",
     "leaderboard",
     "percentile_sweep",
+    "ranked",
     "so_far",
     "with_note",
 ]
@@ -65,19 +66,25 @@ def leaderboard(
 ) -> pd.DataFrame:
     """Return the lines with their ranks, the best first; see `Results.leaderboard`."""
     lines = make_lines(tables, name, where, layer, method)
+    frame = ranked(name, lines, head=where.head is not None)
+    by = frame["value"].map(rounded)
+    order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
+    frame = frame.loc[order.index].reset_index(drop=True)
+    frame.attrs["metric"] = str(name)
+    return with_note(frame, _about(name), _choice(lines), _nothing(lines, where), so_far(tables))
+
+
+def ranked(name: Name, lines: Sequence[Line], *, head: bool = False) -> pd.DataFrame:
+    """Return lines as a leaderboard has them, with their ranks, in the order given."""
     found = spreads(name, lines)
-    frame = _frame(lines, found, head=where.head is not None)
+    frame = _frame(lines, found, head=head)
     place = list(frame).index("chance")
     for what in ("std", "median"):
         frame.insert(place, what, [getattr(one, what) for one in found])
     if name.metric == "iou":
         frame.insert(list(frame).index("n"), "corrected", [_corrected(one) for one in lines])
     frame.insert(0, "rank", average_ranks(frame["value"], name))
-    by = frame["value"].map(rounded)
-    order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
-    frame = frame.loc[order.index].reset_index(drop=True)
-    frame.attrs["metric"] = str(name)
-    return with_note(frame, _about(name), _choice(lines), _nothing(lines, where), so_far(tables))
+    return frame
 
 
 def empty_board() -> pd.DataFrame:

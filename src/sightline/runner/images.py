@@ -24,6 +24,7 @@ __all__ = [
     "Card",
     "Cards",
     "annotation_digest",
+    "pixels_digest",
     "read_cards",
     "study_dataset",
     "unlabelled_regions",
@@ -124,7 +125,7 @@ def _annotations_digest(dataset: Dataset, data: Data, cards: list[Card]) -> str:
 
 def _card(sample: Sample, data: Data, pixels: bool) -> Card:
     annotation = sample.annotation
-    digest = _pixels_digest(sample) if pixels else ""
+    digest = pixels_digest(sample) if pixels else ""
     known = annotation.width is not None and annotation.height is not None
     unlabelled = unlabelled_regions(sample, data)
     regions = tuple(region_lines(annotation, unlabelled))
@@ -154,7 +155,7 @@ def _missing(sample: Sample) -> str:
     return f"image {sample.image_id!r}: {where}, and a model must see it"
 
 
-def _pixels_digest(sample: Sample) -> str:
+def pixels_digest(sample: Sample) -> str:
     """Return a hash over the file of an image, or over what is drawn; "" where there is none."""
     if sample.path is None and sample.load is None:
         return ""

@@ -1,0 +1,121 @@
+"""Whether methods show the same: rank correlation of their maps, image by image."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline.analysis._rasters import RASTER, coarser, read, spread_over, to_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sightline.analysis.scenes import Scenes
+    from sightline.results._lines import Line
+
+    Progress = Callable[[int, int, str], object]
+
+__all__ = ["Agreement", "map_agreement"]
+
+IMAGES = 60
+"""Images that are compared unless said otherwise."""
+CELLS = 56
+"""Longer side of the raster on which maps are compared."""
+
+
+class Agreement(NamedTuple):
+    """How much the maps of lines agree.
+
+    Attributes
+    ----------
+    matrix : array (lines, lines)
+        Spearman's correlation, ties sharing their rank; mean over images. NaN where no image has
+        one, as the maps of a line are constant.
+    counts : array (lines, lines)
+        Over how many images each mean is.
+    n : int
+        How many images were compared: the most of any two lines.
+    images : int
+        How many the study has.
+    """
+
+    matrix: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    n: int
+    images: int
+
+
+def map_agreement(
+    scenes: Scenes,
+    lines: Sequence[Line],
+    *,
+    most: int = IMAGES,
+    progress: Progress | None = None,
+) -> Agreement:
+    """Return how much the maps of lines agree on the same images.
+
+    Maps are read as they were scored (values below zero as zero, or by their size), brought to one
+    raster over the image, whose longer side has 56 cells (of an image whose size is not known, that
+    of its first map), each the mean of its pixels, and ranked.
+    Cells that one of the models did not see are left out. Of methods that draw random numbers it is
+    the first seed.
+
+    Parameters
+    ----------
+    scenes
+        The maps of a study.
+    lines
+        Whose maps.
+    most
+        How many images at most, spread evenly over the study's.
+    progress
+        Told how many lines are read, of how many, and what is done.
+    """
+    images = spread_over(scenes.images, most)
+    found: dict[str, list[NDArray[np.float64] | None]] = {image: [] for image in images}
+    sizes: dict[str, tuple[int, ...]] = {}
+    for place, line in enumerate(lines):
+        maps = scenes.first_maps(line, images=images, resolution=RASTER)
+        cells = {}
+        for image, values, unseen in zip(maps.images, maps.maps, maps.unseen, strict=True):
+            size = sizes.setdefault(image, coarser(values.shape, CELLS))
+            cells[image] = to_cells(read(values, maps.sign), unseen, size)
+        for image in images:
+            found[image].append(cells.get(image))
+        if progress is not None:
+            progress(place + 1, len(lines), "agreement of maps")
+    totals = np.zeros((2, len(lines), len(lines)))
+    for views_of_image in found.values():
+        one = _correlations(views_of_image)
+        totals += np.stack([np.nan_to_num(one), np.isfinite(one)])
+    with np.errstate(invalid="ignore"):
+        matrix = totals[0] / totals[1]
+    counts = totals[1].astype(np.int64)
+    return Agreement(matrix, counts, int(counts.max(initial=0)), len(scenes.images))
+
+
+def _correlations(maps: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+    """Return Spearman's correlations of the maps of one image; NaN where one has none."""
+    from scipy.stats import rankdata
+
+    count = len(maps)
+    matrix = np.full((count, count), np.nan)
+    there = [place for place, one in enumerate(maps) if one is not None]
+    if not there:
+        return matrix
+    values = np.stack([np.ravel(maps[place]) for place in there])  # type: ignore[arg-type]
+    seen = np.isfinite(values).all(axis=0)
+    if seen.sum() < 2:
+        return matrix
+    ranks: Any = rankdata(values[:, seen], axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    size = np.sqrt((ranks**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = ranks @ ranks.T / np.outer(size, size)
+    found[size == 0] = np.nan
+    found[:, size == 0] = np.nan
+    matrix[np.ix_(there, there)] = np.clip(found, -1, 1)
+    return matrix

@@ -1,0 +1,302 @@
+"""Figures of one image file: `sightline figure all-methods IMAGE`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from sightline.cli.explaining import Made, Options, make_maps
+from sightline.records import Annotation, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from sightline.cli.printing import Move
+    from sightline.cli.scoring import Sign
+    from sightline.maps import Maps
+    from sightline.report import Drawn
+
+__all__ = ["OF_IMAGES", "Asked", "draw_of_image"]
+
+# Longer side of the raster on which maps are scored: the pixels of the image, or so many.
+_LARGEST = 1024
+_USUAL = "coverage"
+
+
+class Asked(NamedTuple):
+    """What is asked about an image.
+
+    Attributes
+    ----------
+    options
+        Of the maps, as those of `sightline explain`.
+    annotations
+        The file of annotations, the image's among them; None where nothing is annotated.
+    metric
+        That is written over each map; the energy inside unless given.
+    """
+
+    options: Options
+    annotations: Path | None = None
+    metric: str | None = None
+
+
+class _Tile(NamedTuple):
+    """One map over the image; NaN where it does not count: not seen, or to be ignored."""
+
+    name: str
+    layer: int | None
+    values: NDArray[np.float32]
+    sign: Sign
+
+
+class _View(NamedTuple):
+    """An image with its maps, what is annotated on it, and the maps' scores."""
+
+    image: NDArray[np.uint8]
+    tiles: list[_Tile]
+    mask: NDArray[np.bool_] | None
+    scores: pd.DataFrame
+    head: str
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """The score of each map in words; none where nothing is annotated."""
+        known = self.scores if "value" in self.scores else self.scores[:0]
+        return {row["name"]: _said(row) for row in known.to_dict("records")}
+
+
+def draw_of_image(name: str, asked: Asked, move: Move) -> Drawn:
+    """Draw a figure of an image file.
+
+    Parameters
+    ----------
+    name
+        Of the figure: one of `OF_IMAGES`.
+    asked
+        What is asked about the image.
+    move
+        Told how much is done.
+
+    Raises
+    ------
+    InputError
+        If the figure is not one of an image or of the metric, or needs an annotation that there
+        is not.
+    """
+    from sightline.report import Drawn
+
+    if name not in OF_IMAGES:
+        of = ", ".join(OF_IMAGES)
+        raise InputError(f"figure {name!r} is not drawn from an image; these are: {of}")
+    if name == "energy" and asked.metric not in (None, _USUAL):
+        raise InputError(f"--metric {asked.metric}: figure 'energy' shows {_USUAL} alone")
+    path = asked.options.images[0]
+    annotation = _annotation(path, asked.annotations)
+    if annotation is None and name in ("pointing-game", "energy"):
+        raise InputError(f"figure {name!r} needs what is annotated on {path}: give --annotations")
+    if annotation is None and asked.metric is not None:
+        raise InputError(f"--metric {asked.metric} needs what is annotated: give --annotations")
+    made = make_maps(asked.options, move)
+    move(1, 1, "Drawing")
+    view = _view(made, annotation, asked.metric or _USUAL)
+    return Drawn(OF_IMAGES[name](view), view.scores, view.head)
+
+
+def _annotation(image: Path, file: Path | None) -> Annotation | None:
+    """Return what a file says is annotated on an image, found by its name."""
+    from sightline.data import read_annotations
+    from sightline.records import to_image_id
+
+    if file is None:
+        return None
+    known = read_annotations(file)
+    name, stem = to_image_id(image.name), to_image_id(image.stem)
+    if name in known:
+        return known[name]
+    fitting = [one for one in known if one == stem or one.rpartition(".")[0] == stem]
+    if len(fitting) != 1:
+        many = f"several fit: {', '.join(fitting[:3])}" if fitting else f"it has {_first(known)}"
+        raise InputError(f"--annotations {file}: has no image {image.name}; {many}")
+    return known[fitting[0]]
+
+
+def _first(names: Iterable[str]) -> str:
+    first = list(islice(names, 4))
+    return ", ".join(first[:3]) + ", …" * (len(first) > 3) if first else "none"
+
+
+# --- maps and scores -----------------------------------------------------------------------------
+
+
+def _view(made: Made, annotation: Annotation | None, metric: str) -> _View:
+    """Bring maps to one raster over the image, and score them where something is annotated."""
+    pixels = np.asarray(made.samples[0].image())
+    shape = _raster(pixels.shape[:2])
+    tiles = [tile for maps in made.maps for tile in _tiles(maps, shape)]
+    if annotation is not None:
+        tiles = [_without(tile, annotation.ignore_mask(*shape)) for tile in tiles]
+    mask = None if annotation is None else annotation.union_mask(*shape)
+    scores = _scores(tiles, annotation, metric)
+    scores.insert(0, "model", made.model.name)
+    scores.insert(0, "image", made.images[0].name)
+    return _View(pixels, tiles, mask, scores, _head(made))
+
+
+def _raster(shape: tuple[int, ...]) -> tuple[int, int]:
+    scale = min(1.0, _LARGEST / max(shape))
+    return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
+
+
+def _tiles(maps: Maps, shape: tuple[int, int]) -> list[_Tile]:
+    """Return the maps of a method, each over the whole image."""
+    found = []
+    for layer, values, geometry in zip(
+        maps.layers, maps.values[0], maps.geometries[0], strict=True
+    ):
+        words = [maps.method] + [f"layer {layer}"] * (len(maps.layers) > 1)
+        over = geometry.to_image(values[0], *shape, how="bilinear")
+        found.append(_Tile(", ".join(words), layer, over, cast("Sign", maps.sign)))
+    return found
+
+
+def _without(tile: _Tile, ignore: NDArray[np.bool_]) -> _Tile:
+    """Return a map without the pixels that are marked to be ignored: they never count."""
+    return tile._replace(values=np.where(ignore, np.float32("nan"), tile.values))
+
+
+def _scores(tiles: list[_Tile], annotation: Annotation | None, metric: str) -> pd.DataFrame:
+    """Return a table of the maps; with their scores where something is annotated."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for tile in tiles:
+        row: dict[str, Any] = {"name": tile.name, "layer": tile.layer, "sign": tile.sign}
+        if annotation is not None:
+            row |= {"metric": metric, **_score(tile, annotation, metric)}
+        rows.append(row)
+    return pd.DataFrame(rows).astype({"layer": "Int64"})
+
+
+def _score(tile: _Tile, annotation: Annotation, metric: str) -> dict[str, float]:
+    """Return the score of a map on the pixels that count, and its chance value."""
+    from sightline.metrics import score_maps
+
+    shape = tile.values.shape
+    base, at, threshold = metric.partition("@")
+    found = score_maps(
+        np.nan_to_num(tile.values),
+        annotation.union_mask(*shape),
+        sign=tile.sign,
+        ignore=~np.isfinite(tile.values),
+        metrics=[metric],
+    )
+    chance = f"{base}_chance{at}{threshold}"
+    return {
+        "value": float(found[metric]),
+        "chance": float(found[chance]) if chance in found else float("nan"),
+    }
+
+
+def _said(row: Mapping[Any, Any]) -> str:
+    value, chance = row["value"], row["chance"]
+    if np.isnan(value):
+        return f"{row['metric']} undefined"
+    return f"{row['metric']} {value:.2f}" + ("" if np.isnan(chance) else f" (chance {chance:.2f})")
+
+
+def _head(made: Made) -> str:
+    """Return which image and model these are, and what it takes the image for."""
+    from sightline.maps.picture import class_words
+
+    words = [made.images[0].name, made.model.name]
+    words += [f"predicted {class_words(name)} ({share:.0%})" for name, share in made.predicted]
+    targets = {name for maps in made.maps for name in maps.targets}
+    told = {name for name, _ in made.predicted}
+    words += [f"explained: {class_words(name)}" for name in sorted(targets - told)]
+    return " · ".join(words)
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def _all_methods(view: _View) -> Figure:
+    from sightline.figures import visualize_all_methods
+
+    return visualize_all_methods(
+        view.image,
+        {tile.name: tile.values for tile in view.tiles},
+        view.mask,
+        signs={tile.name: tile.sign for tile in view.tiles},
+        notes=view.notes,
+        head=view.head,
+    )
+
+
+def _only(view: _View) -> _Tile:
+    if len(view.tiles) > 1:
+        names = ", ".join(tile.name for tile in view.tiles[:4])
+        raise InputError(f"this figure shows one map: give one --method and --layer; got {names}")
+    return view.tiles[0]
+
+
+def _attribution(view: _View) -> Figure:
+    from sightline.figures import visualize_attribution_enhanced
+
+    tile = _only(view)
+    return visualize_attribution_enhanced(
+        view.image, tile.values, view.mask, name=tile.name, sign=tile.sign
+    )
+
+
+def _layer_maps(view: _View) -> Figure:
+    from sightline.figures import draw_layer_maps
+
+    methods = list(dict.fromkeys(tile.name.partition(",")[0] for tile in view.tiles))
+    if len(methods) > 1:
+        raise InputError(f"layer-maps shows one method; got {', '.join(methods)}")
+    notes = view.notes
+    return draw_layer_maps(
+        view.image,
+        {tile.layer: tile.values for tile in view.tiles},
+        view.mask,
+        name=methods[0],
+        sign=view.tiles[0].sign,
+        notes={tile.layer: notes[tile.name] for tile in view.tiles if tile.name in notes},
+    )
+
+
+def _pointing(view: _View) -> Figure:
+    from sightline.figures import create_pointing_game_visualization
+
+    tile = _only(view)
+    return create_pointing_game_visualization(
+        view.image, tile.values, view.mask, name=tile.name, sign=tile.sign
+    )
+
+
+def _energy(view: _View) -> Figure:
+    from sightline.figures import create_ebpg_visualization
+
+    tile = view.tiles[0]
+    scores = view.scores.assign(n=1) if len(view.tiles) > 1 else None
+    return create_ebpg_visualization(
+        view.image, tile.values, view.mask, name=tile.name, sign=tile.sign, scores=scores
+    )
+
+
+OF_IMAGES: dict[str, Callable[[_View], Figure]] = {
+    "all-methods": _all_methods,
+    "attribution": _attribution,
+    "layer-maps": _layer_maps,
+    "pointing-game": _pointing,
+    "energy": _energy,
+}
+"""Figures that can be drawn from an image file, by name."""

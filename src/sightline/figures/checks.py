@@ -1,0 +1,644 @@
+"""Checks of maps: right and wrong predictions, weights made random, pixels changed.
+
+Each draws on the axes it is given, or makes a figure of a fitting size; either way the figure is
+returned. `sightline.figures.save` writes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline.figures._scored import known_chance, spec_of
+from sightline.figures.card import FigureCard
+from sightline.figures.lines import (
+    Look,
+    as_table,
+    choose_lines,
+    counted,
+    direction,
+    line_names,
+    numbers,
+    rows_of_lines,
+    short_names,
+)
+from sightline.figures.panels import bars, legend_beside, panels, text_inches
+from sightline.figures.style import BLACK, COLOURS, GREY, axes_for, figure_of, house_style, title
+from sightline.records import InputError
+from sightline.stats import interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from sightline.figures.lines import Chosen, Line, Table
+    from sightline.stats import Interval
+    from sightline.stats.confidence import Kind
+
+__all__ = [
+    "create_cascade_randomization_plot",
+    "create_model_vs_method_analysis",
+    "draw_perturbation_drops",
+]
+
+_CHANCE: dict[str, Any] = {"color": BLACK, "lw": 1.1, "ls": (0, (5, 2.5)), "zorder": 1}
+_ROWS = 24
+_NAME = 34
+_FEW = 10  # images below which an interval says little
+_GRID = "#EEEEEE"
+
+
+def _rows(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
+    """Return a table that has these columns and at least one row."""
+    table = as_table(given, what, needed)
+    if table.empty:
+        raise InputError(f"{what} must have at least one row; it has none")
+    return table
+
+
+def _sentence(*parts: str) -> str:
+    """Join what is known into a line of notes."""
+    told = "; ".join(part for part in parts if part)
+    return f"{told}." if told else ""
+
+
+# --- right and wrong predictions -----------------------------------------------------------------
+
+_SIDES = {"right": COLOURS["blue"], "wrong": COLOURS["vermillion"]}
+
+
+class _Sides(NamedTuple):
+    """A line's scores where the model is right, and where it is wrong."""
+
+    line: Line
+    right: Interval
+    wrong: Interval
+    values: dict[str, NDArray[np.float64]]
+
+    @property
+    def difference(self) -> tuple[float, float, float]:
+        """Right minus wrong with its ends; NaN where one side has no image."""
+        return _difference(self.right, self.wrong)
+
+
+def _difference(one: Interval, two: Interval) -> tuple[float, float, float]:
+    """Return the difference of two means with the ends of its interval.
+
+    Images are right or wrong, never both: the means are independent, and the ends of their
+    difference follow from theirs (Zou and Donner 2008).
+    """
+    value = one.value - two.value
+    low = value - np.hypot(one.value - one.low, two.high - two.value)
+    high = value + np.hypot(one.high - one.value, two.value - two.low)
+    return value, float(low), float(high)
+
+
+def create_model_vs_method_analysis(
+    values: Table, *, metric: str, axes: Sequence[Axes] | None = None
+) -> Figure:
+    """Draw scores where the model is right and where it is wrong, in three panels.
+
+    On the left boxes of the scores of right and of wrong predictions (shares with intervals where
+    a score is a hit or a miss), in the middle the difference of their means with its interval, on
+    the right the mean score of each class over the model's accuracy on it.
+
+    Parameters
+    ----------
+    values
+        A row for each line and image: columns that name the line, `image`, `value`, `correct`
+        (whether the model's prediction is; missing where it is not known) and, where they are
+        known, `label` (the class), `model`, `chance`, `group`.
+    metric
+        What the values are, ``metric[@threshold]``.
+    axes
+        Three, for the panels; a new figure unless given.
+
+    Examples
+    --------
+    >>> values = {"method": ["cls"] * 6, "image": list("abcdef"), "label": list("xxxyyy"),
+    ...           "value": [0.3, 0.4, 0.5, 0.1, 0.2, 0.3],
+    ...           "correct": [True, True, True, True, False, False]}
+    >>> figure = create_model_vs_method_analysis(values, metric="iou@90")
+    >>> [ax.get_xlabel() for ax in figure.axes]
+    ['iou@90', 'iou@90, right − wrong', 'Accuracy of the model on the class']
+    """
+    table, unknown = _judged(values)
+    chosen = _sorted_lines(table, metric)
+    sides = [_sides(line, metric) for line in chosen.lines]
+    with house_style():
+        places = panels(axes, 3, size=_analysis_size(sides))
+        chance = _chance_of(chosen, metric)
+        _draw_sides(places[0], sides, metric, chance)
+        _draw_differences(places[1], sides, metric, named=axes is not None)
+        about = _draw_classes(places[2], table, chosen, metric, chance)
+        figure = figure_of(places[0])
+        figure.draw_without_rendering()  # how wide panels are is known from here on
+        title(
+            places[0], "Right and wrong predictions", _sides_notes(sides, chosen, unknown), lines=3
+        )
+        title(places[1], "Right minus wrong", _difference_notes(sides, metric), lines=3)
+        title(places[2], "By class", about, lines=3)
+        return figure
+
+
+def _judged(values: Table) -> tuple[pd.DataFrame, int]:
+    """Return the rows whose prediction is known to be right or wrong, and how many are not."""
+    table = _rows(values, "values", ("image", "value", "correct"))
+    known = table["correct"].notna().to_numpy()
+    if not known.any():
+        raise InputError("values must say in 'correct' which predictions are; it is always missing")
+    kept = table[known].reset_index(drop=True)
+    fits = kept["correct"].isin([True, False])
+    if not fits.all():
+        seen = kept["correct"][~fits].tolist()[0]
+        raise InputError(f"values: column 'correct' must hold True and False; got {seen!r}")
+    correct = kept["correct"].astype("bool")
+    kept = kept.assign(correct=correct, value=numbers(kept, "value", "values"))
+    return kept, int(table["image"].nunique() - kept["image"].nunique())
+
+
+def _sorted_lines(table: pd.DataFrame, metric: str) -> Chosen:
+    parts = rows_of_lines(table, line_names(table, "values"))
+    found = {name: numbers(rows, "value") for name, rows in parts.items()}
+    scores = {
+        name: float(np.nanmean(one)) if np.isfinite(one).any() else np.nan
+        for name, one in found.items()
+    }
+    lower = direction(metric) == "lower"
+    return choose_lines(parts, scores, lower=lower, most=_ROWS, longest=_NAME)
+
+
+def _sides(line: Line, metric: str) -> _Sides:
+    spec = spec_of(metric)
+    kind: Kind = "share" if spec is not None and spec.share else "mean"
+    # What few images leave open is still a score: ends lie where scores can.
+    limits = spec.range if spec is not None else None
+    found, values = [], {}
+    for name, correct in (("right", True), ("wrong", False)):
+        rows = line.rows[line.rows["correct"] == correct]
+        one = numbers(rows, "value")
+        images = rows["image"].astype(str).tolist()
+        several = images if len(set(images)) < len(images) else None
+        found.append(interval(one, images=several, kind=kind, limits=limits))
+        values[name] = one[np.isfinite(one)]
+    return _Sides(line, found[0], found[1], values)
+
+
+def _analysis_size(sides: Sequence[_Sides]) -> tuple[float, float]:
+    label = text_inches(one.line.label for one in sides)
+    return 10.6 + 1.35 * label, 2.6 + max(0.36 * len(sides), 1.6)
+
+
+def _chance_of(chosen: Chosen, metric: str) -> float:
+    """Return the mean chance of all lines; where values have none, that of the metric."""
+    found = [numbers(line.rows, "chance", "values") for line in chosen.lines]
+    known = np.concatenate(found) if found else np.array([])
+    known = known[np.isfinite(known)]
+    return float(known.mean()) if len(known) else known_chance(metric)
+
+
+def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -> None:
+    """Draw two boxes in each row, right over wrong, and count their images beside them."""
+    spec = spec_of(metric)
+    shares = spec is not None and spec.share
+    for place, one in enumerate(sides):
+        for name, shift in (("right", -0.19), ("wrong", 0.19)):
+            if not len(one.values[name]):
+                continue
+            found: Interval = getattr(one, name)
+            if shares:
+                _draw_share(ax, place + shift, found, name)
+            else:
+                _draw_box(ax, place + shift, one.values[name], name)
+        ax.annotate(
+            f"{one.right.n:,} | {one.wrong.n:,}", (1, place), (4, 0), va="center", fontsize=7.5,
+            xycoords=("axes fraction", "data"), textcoords="offset points", color=GREY,
+            annotation_clip=False,
+        )  # fmt: skip
+    if np.isfinite(chance):
+        ax.axvline(chance, **_CHANCE)
+    _name_rows(ax, [one.line.label for one in sides])
+    ax.set_xlabel(metric, parse_math=False)
+    _sides_legend(ax, np.isfinite(chance))
+
+
+def _draw_box(ax: Axes, place: float, values: NDArray[np.float64], side: str) -> None:
+    """Draw quartiles, median and mean, whiskers to the furthest within 1.5 box lengths."""
+    lower, median, upper = np.percentile(values, [25, 50, 75])
+    reach = 1.5 * (upper - lower)
+    inside = values[(values >= lower - reach) & (values <= upper + reach)]
+    beyond = values[(values < lower - reach) | (values > upper + reach)]
+    colour = _SIDES[side]
+    ax.hlines([place] * 2, [inside.min(), upper], [lower, inside.max()], color=colour, lw=1)
+    fill = "#CFE3F1" if side == "right" else "white"
+    ax.barh(
+        place, upper - lower, 0.3, left=lower, facecolor=fill, edgecolor=colour, lw=1.1, zorder=2
+    )
+    ax.vlines(median, place - 0.15, place + 0.15, color=colour, lw=1.8, zorder=3)
+    ax.plot([values.mean()], [place], "D", ms=3, mfc="white", mec=BLACK, mew=0.8, zorder=4)
+    ax.plot(beyond, np.full(len(beyond), place), ".", ms=2.5, color=colour, zorder=3)
+
+
+def _draw_share(ax: Axes, place: float, found: Interval, side: str) -> None:
+    look = Look(_SIDES[side], "-", "o" if side == "right" else "s", side == "wrong")
+    bars(ax, [place], [found.low], [found.high], look, across=True)
+    ax.plot([found.value], [place], ls="none", **look.point, zorder=3)
+
+
+def _sides_legend(ax: Axes, chance: bool) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [
+        Patch(facecolor="#CFE3F1", edgecolor=_SIDES["right"]),
+        Patch(facecolor="white", edgecolor=_SIDES["wrong"]),
+    ]
+    texts = ["right", "wrong"]
+    if chance:
+        handles.append(Line2D([], [], **{**_CHANCE, "zorder": 1}))
+        texts.append("chance")
+    ax.legend(
+        handles, texts, loc="upper left", bbox_to_anchor=(0, -0.45 / _inches_high(ax)), ncols=3,
+        borderaxespad=0, borderpad=0, columnspacing=1.2, handlelength=1.8,
+    )  # fmt: skip
+
+
+def _inches_high(ax: Axes) -> float:
+    return float(ax.get_window_extent().height / figure_of(ax).dpi)
+
+
+def _name_rows(ax: Axes, names: Sequence[str]) -> None:
+    ax.set_yticks(np.arange(len(names)), names, fontsize=8, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(names) - 0.45, -0.55)
+    ax.grid(axis="x", color=_GRID, lw=0.6)
+
+
+def _sides_notes(sides: Sequence[_Sides], chosen: Chosen, unknown: int) -> str:
+    """Say what boxes and counts mean, and what does not follow from them."""
+    images = counted([max((one.right.n + one.wrong.n for one in sides), default=0)])
+    without = counted([unknown]) + " without prediction" if unknown else ""
+    meant = "beside: right | wrong; diamonds: means" if sides else ""
+    return _sentence(images, without, meant, *chosen.notes)
+
+
+def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: bool) -> None:
+    """Draw the difference of means in each row, with its interval, beside zero."""
+    ax.axvline(0, color=BLACK, lw=1, zorder=1)
+    for place, one in enumerate(sides):
+        value, low, high = one.difference
+        if np.isfinite(value):
+            bars(ax, [place], [low], [high], one.line.look, across=True)
+            ax.plot([value], [place], ls="none", **one.line.look.point, zorder=3)
+    _name_rows(ax, [one.line.label if named else "" for one in sides])
+    reach = 1.08 * max((abs(end) for end in ax.dataLim.intervalx if np.isfinite(end)), default=0)
+    ax.set_xlim(-(reach or 1), reach or 1)
+    ax.set_xlabel(f"{metric}, right − wrong", parse_math=False)
+    if not any(np.isfinite(one.difference[0]) for one in sides):
+        _say(ax, _one_sided(sides))
+
+
+def _one_sided(sides: Sequence[_Sides]) -> str:
+    right, wrong = sum(one.right.n for one in sides), sum(one.wrong.n for one in sides)
+    if right and not wrong:
+        return "All predictions are right:\nthere is nothing to compare."
+    if wrong and not right:
+        return "All predictions are wrong:\nthere is nothing to compare."
+    return "Nothing to compare."
+
+
+def _say(ax: Axes, text: str) -> None:
+    """Write in the middle of axes why they are empty."""
+    ax.text(
+        0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=8.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 3},
+    )  # fmt: skip
+
+
+def _difference_notes(sides: Sequence[_Sides], metric: str) -> str:
+    if not any(np.isfinite(one.difference[0]) for one in sides):
+        return ""
+    side = "left" if direction(metric) == "lower" else "right"
+    told = f"{side} of 0: better where the model is right"
+    least = min(min(one.right.n, one.wrong.n) for one in sides)
+    few = f"wide: {least} on one side" if 0 < least < _FEW else ""
+    intervals = "bars: 95% intervals" + (f" ({few})" if few else "")
+    return _sentence(intervals, told, "plausibility, not faithfulness")
+
+
+class _Point(NamedTuple):
+    """A class as one line sees it."""
+
+    accuracy: float
+    score: float
+
+
+def _draw_classes(ax: Axes, table: pd.DataFrame, chosen: Chosen, metric: str, chance: float) -> str:
+    """Draw the mean score of each class over the accuracy on it; return the notes."""
+    by = "label" if "label" in table and table["label"].notna().any() else None
+    found = {line.name: _class_points(line, table, by) for line in chosen.lines}
+    for line in chosen.lines:
+        points = found[line.name]
+        size = line.look.point["ms"] * (1 if len(points) <= 20 else 0.6)
+        look = {**line.look.point, "ms": size}
+        x, y = [one.accuracy for one in points], [one.score for one in points]
+        ax.plot(x, y, ls="none", **look, alpha=0.85, zorder=2 if line.look.baseline else 3)
+    if np.isfinite(chance):
+        ax.axhline(chance, **_CHANCE)
+    shares = [one.accuracy for points in found.values() for one in points]
+    middle, half = (min(shares) + max(shares)) / 2, max(max(shares) - min(shares), 0.1) * 0.58
+    ax.set_xlim(middle - half, min(middle + half, 1 + 0.08 * half))
+    ax.grid(color=_GRID, lw=0.6)
+    ax.set_ylabel(metric, parse_math=False)
+    ax.set_xlabel("Accuracy of the model" + (" on the class" if by else ""))
+    many = max((len(points) for points in found.values()), default=0)
+    classes = counted([many], "class") if by else "no classes are given: a point for each model"
+    same = "" if max(shares) > min(shares) else f"accuracy is {shares[0]:.2f} everywhere"
+    return _sentence(classes, "marks as in the middle", same)
+
+
+def _class_points(line: Line, table: pd.DataFrame, by: str | None) -> list[_Point]:
+    """Return accuracy and mean score of each class, or of all images where none is given."""
+    model = line.rows["model"].iloc[0] if "model" in table else None
+    same = table if model is None else table[table["model"] == model]
+    whole = line.rows if model is None else same
+    if by is None:
+        groups = [(line.rows, whole)]
+    else:
+        judged = dict(list(whole.groupby(by, sort=True)))
+        groups = [(rows, judged[name]) for name, rows in line.rows.groupby(by, sort=True)]
+    points = []
+    for rows, all_rows in groups:
+        scores = numbers(rows, "value")
+        if np.isfinite(scores).any():
+            once = all_rows.drop_duplicates("image")
+            points.append(_Point(float(once["correct"].mean()), float(np.nanmean(scores))))
+    return points
+
+
+# --- weights made random -------------------------------------------------------------------------
+
+_GUIDE = {
+    "0.60  the guide: above, unreliable": (0.6, (0, (1, 1.5))),
+    "0.30  the guide: below, reliable": (0.3, (0, (4, 1.5, 1, 1.5))),
+}
+_REFERENCES: tuple[Any, ...] = ((0, (5, 1.5)), (0, (2, 1)), (0, (5, 1, 1, 1, 1, 1)))
+
+
+def create_cascade_randomization_plot(
+    table: Table, *, references: Mapping[str, float] | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw how much maps stay the same while a model's weights are made random, stage by stage.
+
+    Parameters
+    ----------
+    table
+        A row for each line and stage: columns that name the line, `stage` (in order of first
+        appearance), `value` (Spearman's correlation with the map of the trained model, mean over
+        images) and, where they are known, `low`, `high`, `n`, `group`.
+    references
+        Correlations to compare with, by name: the map with an image's edges, with maps of other
+        images.
+    ax
+        Where to draw; a new figure unless given.
+
+    Examples
+    --------
+    >>> table = {"method": ["cls"] * 3, "stage": ["trained", "head", "block 11"],
+    ...          "value": [1.0, 0.9, 0.2]}
+    >>> figure = create_cascade_randomization_plot(table, references={"edges": 0.35})
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()][:3]
+    ['0.20  cls', '0.35  edges', '0.00  no relation']
+    """
+    rows = _rows(table, "table", ("stage", "value"))
+    stages = list(dict.fromkeys(str(one) for one in rows["stage"]))
+    rows = rows.assign(x=[stages.index(str(one)) for one in rows["stage"]])
+    _check_correlations(rows, references or {})
+    parts = {
+        name: one.sort_values("x", kind="stable")
+        for name, one in rows_of_lines(rows, line_names(rows, "table")).items()
+    }
+    scores = {name: _last_known(one) for name, one in parts.items()}
+    chosen = choose_lines(parts, scores, lower=True)
+    texts = [f"{line.score:.2f}  {line.label}" for line in chosen.lines]
+    with house_style():
+        wide = max(5.2, 0.62 * len(stages) + 1.2)
+        room = text_inches([*texts, *_GUIDE])
+        ax = axes_for(ax, wide + 1.6 + room, max(5.4, 2.4 + 0.165 * len(texts)))
+        shifts = _shifts(len(chosen.lines), min(0.05, 0.4 / max(len(chosen.lines), 1)))
+        handles = [
+            _cascade_line(ax, line, shift) for line, shift in zip(chosen.lines, shifts, strict=True)
+        ]
+        levels = _levels(ax, references or {})
+        _cascade_axes(ax, stages)
+        legend_beside(
+            ax, [*handles, *levels.values()], [*texts, *levels], "At the last stage, method"
+        )
+        title(ax, "Do maps change with the weights?", _cascade_notes(chosen))
+        return figure_of(ax)
+
+
+def _levels(ax: Axes, references: Mapping[str, float]) -> dict[str, Any]:
+    """Draw what lines are compared with; return the handles by the legend's texts."""
+    found: dict[str, Any] = {}
+    names = short_names(references, 44)
+    for place, (name, level) in enumerate(references.items()):
+        dash = _REFERENCES[place % len(_REFERENCES)]
+        text = f"{level:.2f}  {names[name]}"
+        found[text] = ax.axhline(level, color=GREY, lw=1.2, ls=dash, zorder=1)
+    found["0.00  no relation"] = ax.axhline(0, **_CHANCE)
+    for text, (level, dash) in _GUIDE.items():
+        found[text] = ax.axhline(level, color="#8A3E6B", lw=1.2, ls=dash, zorder=1)
+    return found
+
+
+def _check_correlations(rows: pd.DataFrame, references: Mapping[str, float]) -> None:
+    for value in (*numbers(rows, "value", "table").tolist(), *references.values()):
+        if np.isfinite(value) and not -1 - 1e-9 <= value <= 1 + 1e-9:
+            raise InputError(f"correlations must lie in -1 to 1; got {value:g}")
+
+
+def _last_known(rows: pd.DataFrame) -> float:
+    """Return the value at the last stage at which it is defined."""
+    values = numbers(rows, "value")
+    known = values[np.isfinite(values)]
+    return float(known[-1]) if len(known) else np.nan
+
+
+def _cascade_line(ax: Axes, line: Line, shift: float) -> Any:
+    """Draw a line a little to the side, so that its intervals do not lie on those of others."""
+    x, value, low, high = (numbers(line.rows, one) for one in ("x", "value", "low", "high"))
+    x = x + shift
+    bars(ax, x, low, high, line.look)
+    (handle,) = ax.plot(x, value, **line.look.line, zorder=2 if line.look.baseline else 3)
+    return handle
+
+
+def _cascade_axes(ax: Axes, stages: Sequence[str]) -> None:
+    """Name the stages, slanted where they are long."""
+    ends = [end for end in ax.dataLim.intervaly if np.isfinite(end)]
+    ax.set_ylim(min([-0.08, *[end - 0.05 for end in ends]]), 1.06)
+    ax.set_xlim(-0.4, len(stages) - 0.6)
+    names = list(short_names(stages, 24).values())
+    level = sum(text_inches([name]) + 0.12 for name in names) < 4.4
+    ax.set_xticks(
+        np.arange(len(stages)), names, rotation=0 if level else 35, parse_math=False,
+        ha="center" if level else "right", rotation_mode="anchor",
+    )  # fmt: skip
+    ax.set_xlabel("Weights made random so far")
+    ax.set_ylabel("Spearman's ρ with the map of the trained model")
+    ax.grid(axis="y", color=_GRID, lw=0.6)
+
+
+def _cascade_notes(chosen: Chosen) -> str:
+    intervals = any(np.isfinite(numbers(line.rows, "low")).any() for line in chosen.lines)
+    images = counted(n for line in chosen.lines for n in numbers(line.rows, "n").tolist())
+    ends = "bars: 95% intervals" if intervals else ""
+    return _sentence(images, ends, "a map that stays does not show what was learned", *chosen.notes)
+
+
+# --- pixels changed ------------------------------------------------------------------------------
+
+_KINDS = {
+    "focused": ("where the map is high", Look(COLOURS["blue"], "-", "o")),
+    "dual": ("where it is low", Look(COLOURS["vermillion"], "-", "s", True)),
+    "global": ("everywhere", Look(GREY, "-", "^")),
+}
+_MOST_CHANGES = 40
+
+
+def draw_perturbation_drops(table: Table, *, ax: Axes | None = None) -> Figure:
+    """Draw how much a score drops when pixels are changed where a map is high, low, or everywhere.
+
+    Parameters
+    ----------
+    table
+        A row for each change and place: `perturbation` (its name), `kind` ("focused": where the map
+        is high, "dual": where it is low, "global": everywhere), `value` (mean drop of the score)
+        and, where they are known, `low`, `high`, `n`.
+    ax
+        Where to draw; a new figure unless given.
+
+    Examples
+    --------
+    >>> table = {"perturbation": ["blur", "blur"], "kind": ["focused", "dual"],
+    ...          "value": [0.4, 0.1]}
+    >>> figure = draw_perturbation_drops(table)
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['where the map is high', 'where it is low']
+    """
+    rows = _rows(table, "table", ("perturbation", "kind", "value"))
+    _check_kinds(rows)
+    names, undefined, rest = _changes(rows)
+    kinds = [kind for kind in _KINDS if kind in set(rows["kind"])]
+    with house_style():
+        labels = short_names(names, 40)
+        wide = 4.6 + text_inches(labels.values())
+        ax = axes_for(ax, wide + 1.9, 1.7 + max(len(names) * (0.12 + 0.11 * len(kinds)), 0.9))
+        ax.axvline(0, color=BLACK, lw=1, zorder=1)
+        handles, seen = [], False
+        for shift, kind in zip(_shifts(len(kinds), 0.22), kinds, strict=True):
+            part = rows[rows["kind"] == kind].set_index(
+                rows[rows["kind"] == kind]["perturbation"].astype(str)
+            )
+            handle, some = _drops(ax, part.reindex(names), _KINDS[kind][1], shift)
+            handles.append(handle)
+            seen |= some
+        _name_rows(ax, [labels[name] for name in names])
+        ax.set_xlabel("Drop of the score")
+        legend_beside(ax, handles, [_KINDS[kind][0] for kind in kinds], "Changed")
+        undefined_note = f"{undefined} undefined not drawn" if undefined else ""
+        more = f"{rest} smaller not drawn" if rest else ""
+        ends = "bars: 95% intervals" if seen else ""
+        count = counted(numbers(rows, "n", "table").tolist())
+        title(ax, "What changed pixels cost", _sentence(count, ends, undefined_note, more))
+        return figure_of(ax)
+
+
+def _check_kinds(rows: pd.DataFrame) -> None:
+    if unknown := [one for one in rows["kind"] if one not in _KINDS]:
+        raise InputError(f"kind must be one of {', '.join(_KINDS)}; got {unknown[0]!r}")
+    twice = rows.duplicated(["perturbation", "kind"])
+    if twice.any():
+        one = rows[twice].iloc[0]
+        told = f"{one['perturbation']!r} has several of {one['kind']!r}"
+        raise InputError(f"table must have one row for each perturbation and kind; {told}")
+
+
+def _changes(rows: pd.DataFrame) -> tuple[list[str], int, int]:
+    """Return the changes to draw, the largest drop first, and how many rows and changes are not."""
+    values = numbers(rows, "value", "table")
+    best: dict[str, tuple[int, float]] = {}
+    for name, kind, value in zip(rows["perturbation"], rows["kind"], values.tolist(), strict=True):
+        if np.isfinite(value):
+            place = (list(_KINDS).index(kind), -value)
+            best[str(name)] = min(best.get(str(name), place), place)
+    names = sorted(best, key=lambda name: best[name])
+    return names[:_MOST_CHANGES], int((~np.isfinite(values)).sum()), len(names[_MOST_CHANGES:])
+
+
+def _shifts(count: int, step: float) -> list[float]:
+    """Return how far things that share a place stand to the side of it."""
+    return [step * (one - (count - 1) / 2) for one in range(count)]
+
+
+def _drops(ax: Axes, part: pd.DataFrame, look: Look, shift: float) -> tuple[Any, bool]:
+    """Draw one kind of change in all rows; return its handle and whether it has intervals."""
+    value, low, high = (numbers(part, one) for one in ("value", "low", "high"))
+    place = np.arange(len(part)) + shift
+    known = np.isfinite(value)
+    seen = bars(ax, place[known], low[known], high[known], look, across=True)
+    (handle,) = ax.plot(value, place, ls="none", **look.point, zorder=3)
+    return handle, seen
+
+
+# --- cards ---------------------------------------------------------------------------------------
+
+CARDS = (
+    FigureCard(
+        name="model-vs-method",
+        title="Right and wrong predictions",
+        function=create_model_vs_method_analysis,
+        file="model_vs_method",
+        group="checks",
+        shows="Left: boxes of the scores of images that the model classifies right and wrong. "
+        "Middle: the difference of the means with its interval. Right: the mean score of each "
+        "class over the model's accuracy on it.",
+        reading="A difference above zero says that people agree more with the maps of right "
+        "predictions. That is plausibility, not faithfulness: right images may simply be easier, "
+        "their annotated areas larger. Zero does not show that a map ignores the model.",
+        needs="Scores by image, and which predictions are right.",
+    ),
+    FigureCard(
+        name="cascade",
+        title="Cascading randomisation",
+        function=create_cascade_randomization_plot,
+        file="cascade_randomization_test",
+        group="checks",
+        shows="Spearman's correlation with the map of the trained model, while weights are made "
+        "random from the top down; a line for each method, levels to compare with, the guide's "
+        "lines at 0.3 and 0.6.",
+        reading="A line that falls at once depends on what the top layers learned. One that stays "
+        "high does not show what was learned. The level of maps of other images is where "
+        "similarity begins: smooth maps correlate with each other whatever the weights.",
+        needs="Correlations at each stage.",
+    ),
+    FigureCard(
+        name="perturbation-drops",
+        title="What changed pixels cost",
+        function=draw_perturbation_drops,
+        file="perturbation_drops",
+        group="checks",
+        shows="The mean drop of a score when pixels are changed where the map is high, where it "
+        "is low, or everywhere, with intervals.",
+        reading="A map points to what matters for a change if changing where it is high costs "
+        "more than changing where it is low. Compare places within one change only: changes differ "
+        "in strength.",
+        needs="Drops of a score under changes.",
+    ),
+)

@@ -1,0 +1,312 @@
+"""The methods section: what was computed, with formulas and citations, as HTML and as LaTeX.
+
+Texts hold citations as ``[@key]`` and formulas as ``{{...}}``, which both forms set in their way.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.metrics import METRICS
+from sightline.report._feed import counted
+from sightline.report.references import CITED_BY_METHODS, CITED_BY_METRICS, REFERENCES
+from sightline.report.tables import tex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sightline.report.scores import Scored
+    from sightline.results import Results
+
+__all__ = ["MethodsText", "methods_text"]
+
+_CITE = re.compile(r"\[@([\w,]+)\]")
+_PART = re.compile(r"\[@[\w,]+\]|\{\{.*?\}\}")
+_FORMULAS = {
+    "coverage": "Σ A·G / Σ A",
+    "iou": "|S ∩ G| / |S ∪ G|",
+    "dice": "2·|S ∩ G| / (|S| + |G|)",
+    "precision": "|S ∩ G| / |S|",
+    "recall": "|S ∩ G| / |G|",
+    "lift": "recall / a",
+    "pointing": "share of argmax A in G",
+    "top_k_pointing": "|top k ∩ G| / k",
+    "auc_roc": "Pr(A(p) > A(q)) + ½·Pr(A(p) = A(q)), p in G, q outside",
+    "average_precision": "Σ (rᵢ − rᵢ₋₁)·pᵢ",
+    "relevance_rank": "|top P ∩ G| / P",
+    "nss": "mean of (A − mean A) / std A over G",
+    "iou_share": "IoU / ceiling",
+    "iou_corrected": "(IoU − chance) / (ceiling − chance)",
+}
+_WHERE = {
+    "average_precision": " with precision {{pᵢ}} and recall {{rᵢ}} at the i-th threshold",
+}
+
+
+class MethodsText(NamedTuple):
+    """The methods section.
+
+    Attributes
+    ----------
+    parts
+        Heading, paragraph and, where there are, items of each part.
+    cited
+        Keys of the works that it cites, in the order of citation.
+    """
+
+    parts: tuple[tuple[str, str, tuple[str, ...]], ...]
+    cited: tuple[str, ...]
+
+    def html(self) -> str:
+        """Return the section as HTML; citations are numbers that lead to the list below."""
+        found = []
+        for head, text, items in self.parts:
+            found.append(f"<h3>{escape(head)}</h3>\n<p>{_set(text, self._html_part)}</p>")
+            if items:
+                points = (f"<li>{_set(one, self._html_part)}</li>" for one in items)
+                found.append(f"<ul>\n{chr(10).join(points)}\n</ul>")
+        return "\n".join(found)
+
+    def references_html(self) -> str:
+        """Return the list of works as HTML."""
+        items = (f'<li id="ref-{key}">{escape(REFERENCES[key].text)}</li>' for key in self.cited)
+        return f'<ol class="references">\n{chr(10).join(items)}\n</ol>'
+
+    def latex(self) -> str:
+        """Return the section as LaTeX, for the works in references.bib."""
+        parts = []
+        for head, text, items in self.parts:
+            whole = text + (f" {'; '.join(items)}." if items else "")
+            parts.append(f"\\paragraph{{{tex(head)}.}}\n{_set(whole, _tex_part, tex)}\n")
+        begin = "% Needs \\usepackage{amsmath}; cites the works in references.bib."
+        return "\n".join([begin, *parts]).replace(" ~\\cite", "~\\cite")
+
+    def _html_part(self, part: str) -> str:
+        if part.startswith("{{"):
+            return f'<span class="formula">{escape(part[2:-2])}</span>'
+        links = (
+            f'<a href="#ref-{key}">{self.cited.index(key) + 1}</a>' for key in part[2:-1].split(",")
+        )
+        return f"[{', '.join(links)}]"
+
+
+def _set(text: str, special: Any, plain: Any = escape) -> str:
+    """Set citations and formulas in their way, the rest in another."""
+    found, end = [], 0
+    for match in _PART.finditer(text):
+        found += [plain(text[end : match.start()]), special(match[0])]
+        end = match.end()
+    return "".join([*found, plain(text[end:])])
+
+
+def _tex_part(part: str) -> str:
+    if not part.startswith("{{"):
+        return f"~\\cite{{{part[2:-1]}}}"
+    text = part[2:-2]
+    for sign, written in _TEX_SIGNS.items():
+        text = text.replace(sign, written)
+    words = re.sub(r"(?<![§A-Za-z])[A-Za-z]{2,}(?: [a-z]+)*", _tex_words, text)
+    return f"${words.replace('§', chr(92))}$"
+
+
+_TEX_SIGNS = {
+    "Σ": "§sum ", "·": "§cdot ", "∩": "§cap ", "∪": "§cup ", "−": "-", "½": "§tfrac12 ",
+    "ᵢ₋₁": "_{i-1}", "ᵢ": "_i", "≥": "§geq ", "≤": "§leq ",
+}  # fmt: skip
+
+
+def _tex_words(match: re.Match[str]) -> str:
+    return rf"\{match[0]}" if match[0] in ("min", "max") else rf"\text{{ {match[0]} }}"
+
+
+def methods_text(
+    results: Results, scored: Scored, *, detection: bool = False, predictions: bool = False
+) -> MethodsText:
+    """Write the methods section of a store.
+
+    Parameters
+    ----------
+    results, scored
+        The store, and the means of its lines.
+    detection
+        Whether evaluations of detections are shown.
+    predictions
+        Whether predictions of classifiers are.
+    """
+    parts: list[tuple[str, str, tuple[str, ...]]] = [
+        ("Data", _data(results), ()),
+        ("Models and maps", _maps(results), ()),
+        ("Scoring", _scoring(results, scored.metrics), ()),
+        ("Metrics", _LETTERS, _metrics(scored)),
+        ("Statistics", _statistics(scored), ()),
+    ]
+    if predictions:
+        parts.append(("Predictions", _PREDICTIONS, ()))
+    if detection:
+        parts.append(("Detection", _DETECTION, ()))
+    text = " ".join(" ".join([text, *items]) for _, text, items in parts)
+    keys = [key for match in _CITE.finditer(text) for key in match[1].split(",")]
+    return MethodsText(tuple(parts), tuple(dict.fromkeys(keys)))
+
+
+def _data(results: Results) -> str:
+    data, about = results.study["data"], results.manifest["data"]
+    count = f"{counted(int(about['images']), 'image')} with "
+    count += counted(int(about["regions"]), "annotated region")
+    text = f"The data set is {data['name']}: {count}"
+    if data.get("split"):
+        text += f", split {data['split']}"
+    text += f" (digest {str(about['digest'])[:12]})."
+    how = {
+        "exhaustive": " Every instance of a part is labelled.",
+        "representative": " Of each kind of part one instance is labelled, drawn at random.",
+        "salient": " Of each kind of part the most salient instance is labelled.",
+    }
+    return text + how.get(str(data.get("labelling")), "")
+
+
+def _maps(results: Results) -> str:
+    models, methods = results.models, list(dict.fromkeys(results.methods))
+    layers = {f"{one['model']}{'@' if one['variant'] else ''}{one['variant']}": one
+              for one in results.manifest["models"]}  # fmt: skip
+    told = [
+        f"{name} ({layers[name]['layers']} layers, weights {layers[name]['digest'][:8]}, fit "
+        f"{layers[name]['fit']})"
+        if name in layers
+        else name
+        for name in models
+    ]
+    text = f"{counted(len(models), 'model')}: {_listed(told)}. " if any(models) else ""
+    groups = {str(one["method"]): str(one["group"]) for one in results.manifest["sources"]}
+    grey = [name for name in methods if groups.get(name) == "baseline"]
+    named = [_method(name, results) for name in methods if name not in grey]
+    text += f"Maps were made by {_listed(named)}."
+    if grey:
+        blind = [name for name in grey if name != "mean_map"]
+        known = f"{_listed(blind)}, which know nothing of a model" if blind else ""
+        mean = "mean_map, the mean of a model's maps of the other images" if blind != grey else ""
+        text += f" Baselines: {'; '.join(filter(None, (known, mean)))}."
+    layer = results.study.get("layers")
+    if layer:
+        text += f" Layers: {layer if isinstance(layer, str) else ', '.join(map(str, layer))}."
+    return text
+
+
+def _method(name: str, results: Results) -> str:
+    keys = CITED_BY_METHODS.get(name)
+    params: dict[str, Any] = next(
+        (one["params"] for one in results.study["methods"] if one["name"] == name), {}
+    )
+    given = [f"{key} {value}" for key, value in params.items() if key not in ("maps", "model")]
+    told = f" ({', '.join(given)})" if given else ""
+    cite = f" [@{','.join(keys)}]" if keys else ""
+    return f"{name}{told}{cite}"
+
+
+_SIGNS = {
+    "positive": "count as nothing",
+    "absolute": "count as much as positive ones",
+    "signed": "rank below zero",
+}
+
+
+def _scoring(results: Results, metrics: Iterable[str]) -> str:
+    study = results.study
+    at = {
+        "pixels": "at the size of the images",
+        "grid": "on the grid of the maps",
+    }.get(str(study["resolution"]), f"with {study['resolution']} pixels on the longer side")
+    signs: dict[str, dict[str, None]] = {}
+    for one in results.manifest["sources"]:
+        signs.setdefault(str(one.get("sign")), {})[str(one["method"])] = None
+    told = [f"{_SIGNS.get(sign, sign)} ({', '.join(names)})" for sign, names in signs.items()]
+    ties = {
+        "share": "tied pixels share what is left of the area, so that exactly that share is "
+        "selected and a constant map scores chance",
+        "include": "all pixels at or above the quantile are selected, ties included",
+    }[study["ties"]]
+    text = (
+        f"Maps were compared with the union of an image's regions {at}; regions and maps went "
+        "through the same geometry, and what a model could not see was not scored. "
+        f"Negative values {'; '.join(told)}."
+    )
+    thresholds = {metric.partition("@")[2] for metric in metrics} - {""}
+    if any(one.replace(".", "").isdigit() for one in thresholds):
+        text += f" Numbers behind an @ are percentiles: @90 selects the top 10% of pixels; {ties}."
+    if masses := sorted(one for one in thresholds if one.startswith("mass")):
+        text += f" {_at(masses)}: the fewest pixels that hold that percentage of the map's energy."
+    if "mean" in thresholds:
+        text += " @mean: the pixels above the map's mean."
+    if "matched" in thresholds:
+        text += " @matched: as many pixels as are annotated."
+    return text
+
+
+def _at(thresholds: Iterable[str]) -> str:
+    return ", ".join(f"@{one}" for one in thresholds)
+
+
+_LETTERS = (
+    "Scores measure plausibility, not faithfulness [@jacovi2020]. A is the map, G the annotation "
+    "(share g of the pixels), S the selected pixels (share a), P the number of annotated ones."
+)
+
+
+def _metrics(scored: Scored) -> tuple[str, ...]:
+    names = dict.fromkeys(metric.partition("@")[0] for metric in scored.metrics)
+    parts = []
+    for name in names:
+        spec = METRICS[name]
+        formula = f": {{{{{_FORMULAS[name]}}}}}{_WHERE.get(name, '')}" if name in _FORMULAS else ""
+        keys = CITED_BY_METRICS.get(name)
+        cite = f" [@{','.join(keys)}]" if keys else ""
+        beside = f"; chance {{{{{spec.chance}}}}}" if spec.chance is not None else ""
+        if spec.ceiling is not None:
+            beside += f", ceiling {{{{{spec.ceiling}}}}}"
+        what = spec.meaning[0].lower() + spec.meaning[1:]
+        parts.append(f"{name} ({what}){cite}{formula}{beside}")
+    return tuple(parts)
+
+
+def _statistics(scored: Scored) -> str:
+    most = int(scored.table["n"].max())
+    mean = (
+        "BCa bootstrap intervals [@efron1987]"
+        if most >= 50
+        else "studentised bootstrap intervals [@efron1993]"
+    )
+    text = (
+        "The unit is the image: scores are averaged over seeds first, then over images. Means have "
+        f"95% {mean}, shares of hits Wilson's [@wilson1927]. Lines are compared image by image "
+        "with two-sided sign-flip permutation tests [@fisher1935], 9,999 flips, corrected by "
+        "Holm's method [@holm1979] where all lines are compared with a baseline, else not. The "
+        "best line is also tested, one-sided, against the maps of other images on the same regions "
+        "(maps exchanged between images of one geometry, 9,999 permutations)"
+    )
+    if scored.halves is None:
+        return f"{text}."
+    return (
+        f"{text}. Tables and figures show the layer that did best on the same images, which "
+        "flatters it, and mark it; for these tests, layers are chosen for each half of the images "
+        "on the other half. That the best line was picked among several is not corrected for."
+    )
+
+
+_PREDICTIONS = (
+    "Classifiers of the study were run on its images, and their most likely class was compared "
+    "with the image's label. Whether maps differ on wrong predictions is a check in the spirit of "
+    "[@adebayo2018], but no test of faithfulness: easy images are easy for maps as well."
+)
+_DETECTION = (
+    "Detections were matched with ground truth as the protocol named with each result says; the "
+    "12 figures follow COCO [@lin2014]."
+)
+
+
+def _listed(names: Iterable[str]) -> str:
+    given: Sequence[str] = list(names)
+    if len(given) < 2:
+        return "".join(given)
+    return f"{', '.join(given[:-1])} and {given[-1]}"

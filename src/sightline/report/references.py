@@ -1,0 +1,389 @@
+"""What a report cites: one table of works, as BibTeX and as lines to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["CITED_BY_METHODS", "CITED_BY_METRICS", "REFERENCES", "Reference", "bibtex"]
+
+
+class Reference(NamedTuple):
+    """A work.
+
+    Attributes
+    ----------
+    kind
+        Of the entry: article, inproceedings, book, misc.
+    authors
+        Family name first, separated by " and ".
+    title
+        Words in braces keep their letters.
+    year
+        Of publication.
+    where
+        Journal, proceedings or publisher.
+    more
+        Other fields: volume, number, pages, eprint.
+    """
+
+    kind: str
+    authors: str
+    title: str
+    year: int
+    where: str
+    more: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def families(self) -> list[str]:
+        """Family names of the authors."""
+        return [one.partition(",")[0] for one in self.authors.split(" and ")]
+
+    @property
+    def short(self) -> str:
+        """Names and year, as texts cite it.
+
+        Examples
+        --------
+        >>> REFERENCES["abnar2020"].short
+        'Abnar & Zuidema 2020'
+        """
+        names = self.families
+        who = names[0] if len(names) == 1 else " & ".join(names)
+        return f"{f'{names[0]} et al.' if len(names) > 2 else who} {self.year}"
+
+    @property
+    def text(self) -> str:
+        """The work as a line of a list.
+
+        Examples
+        --------
+        >>> REFERENCES["fisher1935"].text
+        'Fisher, Ronald A. (1935). The Design of Experiments. Oliver and Boyd.'
+        """
+        names = self.authors.split(" and ")
+        who = names[0] if len(names) == 1 else f"{'; '.join(names[:-1])} & {names[-1]}"
+        title = self.title.replace("{", "").replace("}", "")
+        more = dict(self.more)
+        place = self.where
+        if "volume" in more:
+            number = f"({more['number']})" if "number" in more else ""
+            place += f" {more['volume']}{number}"
+        if "pages" in more:
+            place += f", {more['pages'].replace('--', '–')}"
+        eprint = f" arXiv:{more['eprint']}." if "eprint" in more else ""
+        place = f" {place}." if place else ""
+        end = "" if title.endswith("?") else "."
+        return f"{who} ({self.year}). {title}{end}{place}{eprint}"
+
+    def entry(self, key: str) -> str:
+        """Return the BibTeX entry."""
+        place = {"article": "journal", "inproceedings": "booktitle", "book": "publisher"}
+        fields = {"author": self.authors, "title": self.title, "year": str(self.year)}
+        if self.where:
+            fields[place.get(self.kind, "howpublished")] = self.where
+        fields |= dict(self.more)
+        if "eprint" in fields:
+            fields["archiveprefix"] = "arXiv"
+        lines = [f"  {name} = {{{_tex(value)}}}," for name, value in fields.items()]
+        return "\n".join([f"@{self.kind}{{{key},", *lines, "}"])
+
+
+_TEX = {"ü": '{\\"u}', "é": "{\\'e}", "á": "{\\'a}", "–": "--", "&": "\\&"}
+
+
+def _tex(text: str) -> str:
+    for sign, written in _TEX.items():
+        text = text.replace(sign, written)
+    return text
+
+
+def bibtex(keys: Iterable[str] | None = None) -> str:
+    """Return works as the content of a .bib file, in the order of their keys.
+
+    Parameters
+    ----------
+    keys
+        Which; all unless given.
+
+    Examples
+    --------
+    >>> print(bibtex(["holm1979"]).splitlines()[0])
+    @article{holm1979,
+    """
+    wanted = sorted(set(REFERENCES if keys is None else keys))
+    return "\n\n".join(REFERENCES[key].entry(key) for key in wanted) + "\n"
+
+
+def _pages(pages: str, volume: str = "", number: str = "", eprint: str = "") -> tuple[
+    tuple[str, str], ...
+]:  # fmt: skip
+    fields = {"volume": volume, "number": number, "pages": pages, "eprint": eprint}
+    return tuple((name, value) for name, value in fields.items() if value)
+
+
+def _arxiv(number: str) -> tuple[tuple[str, str], ...]:
+    return (("eprint", number),)
+
+
+_CVPR = "IEEE/CVF Conference on Computer Vision and Pattern Recognition"
+_ICCV = "IEEE/CVF International Conference on Computer Vision"
+_ICML = "International Conference on Machine Learning"
+_IJCV = "International Journal of Computer Vision"
+_JASA = "Journal of the American Statistical Association"
+_ACL = "Annual Meeting of the Association for Computational Linguistics"
+
+REFERENCES: dict[str, Reference] = {
+    "abnar2020": Reference(
+        "inproceedings", "Abnar, Samira and Zuidema, Willem",
+        "Quantifying Attention Flow in Transformers", 2020, _ACL, _arxiv("2005.00928"),
+    ),
+    "adebayo2018": Reference(
+        "inproceedings",
+        "Adebayo, Julius and Gilmer, Justin and Muelly, Michael and Goodfellow, Ian and "
+        "Hardt, Moritz and Kim, Been",
+        "Sanity Checks for Saliency Maps", 2018, "Advances in Neural Information Processing "
+        "Systems", _arxiv("1810.03292"),
+    ),
+    "arras2022": Reference(
+        "article", "Arras, Leila and Osman, Ahmed and Samek, Wojciech",
+        "{CLEVR-XAI}: A Benchmark Dataset for the Ground Truth Evaluation of Neural Network "
+        "Explanations", 2022, "Information Fusion", _pages("14--40", "81", "", "2003.07258"),
+    ),
+    "bhatt2020": Reference(
+        "inproceedings", "Bhatt, Umang and Weller, Adrian and Moura, José M. F.",
+        "Evaluating and Aggregating Feature-based Model Explanations", 2020,
+        "International Joint Conference on Artificial Intelligence", _arxiv("2005.00631"),
+    ),
+    "brin1997": Reference(
+        "inproceedings",
+        "Brin, Sergey and Motwani, Rajeev and Ullman, Jeffrey D. and Tsur, Shalom",
+        "Dynamic Itemset Counting and Implication Rules for Market Basket Data", 1997,
+        "ACM SIGMOD International Conference on Management of Data", _pages("255--264"),
+    ),
+    "buckley2000": Reference(
+        "inproceedings", "Buckley, Chris and Voorhees, Ellen M.",
+        "Evaluating Evaluation Measure Stability", 2000,
+        "ACM SIGIR Conference on Research and Development in Information Retrieval",
+        _pages("33--40"),
+    ),
+    "bylinskii2018": Reference(
+        "article",
+        "Bylinskii, Zoya and Judd, Tilke and Oliva, Aude and Torralba, Antonio and "
+        "Durand, Frédo", "What Do Different Evaluation Metrics Tell Us About Saliency "
+        "Models?", 2018, "IEEE Transactions on Pattern Analysis and Machine Intelligence",
+        _pages("740--757", "41", "3", "1604.03605"),
+    ),
+    "caron2021": Reference(
+        "inproceedings",
+        "Caron, Mathilde and Touvron, Hugo and Misra, Ishan and Jégou, Hervé and Mairal, Julien "
+        "and Bojanowski, Piotr and Joulin, Armand",
+        "Emerging Properties in Self-Supervised Vision Transformers", 2021, _ICCV,
+        _arxiv("2104.14294"),
+    ),
+    "chalasani2020": Reference(
+        "inproceedings",
+        "Chalasani, Prasad and Chen, Jiefeng and Chowdhury, Amrita Roy and Wu, Xi and Jha, Somesh",
+        "Concise Explanations of Neural Networks using Adversarial Training", 2020, _ICML,
+        _arxiv("1810.06583"),
+    ),
+    "chefer2021generic": Reference(
+        "inproceedings", "Chefer, Hila and Gur, Shir and Wolf, Lior",
+        "Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder "
+        "Transformers", 2021, _ICCV, _arxiv("2103.15679"),
+    ),
+    "chefer2021transformer": Reference(
+        "inproceedings", "Chefer, Hila and Gur, Shir and Wolf, Lior",
+        "Transformer Interpretability Beyond Attention Visualization", 2021, _CVPR,
+        _arxiv("2012.09838"),
+    ),
+    "choe2020": Reference(
+        "inproceedings",
+        "Choe, Junsuk and Oh, Seong Joon and Lee, Seungho and Chun, Sanghyuk and Akata, Zeynep "
+        "and Shim, Hyunjung", "Evaluating Weakly Supervised Object Localization Methods Right",
+        2020, _CVPR, _arxiv("2001.07437"),
+    ),
+    "deselaers2012": Reference(
+        "article", "Deselaers, Thomas and Alexe, Bogdan and Ferrari, Vittorio",
+        "Weakly Supervised Localization and Learning with Generic Knowledge", 2012, _IJCV,
+        _pages("275--293", "100", "3"),
+    ),
+    "dice1945": Reference(
+        "article", "Dice, Lee R.", "Measures of the Amount of Ecologic Association Between "
+        "Species", 1945, "Ecology", _pages("297--302", "26", "3"),
+    ),
+    "efron1987": Reference(
+        "article", "Efron, Bradley", "Better Bootstrap Confidence Intervals", 1987, _JASA,
+        _pages("171--185", "82", "397"),
+    ),
+    "efron1993": Reference(
+        "book", "Efron, Bradley and Tibshirani, Robert J.", "An Introduction to the Bootstrap",
+        1993, "Chapman & Hall",
+    ),
+    "everingham2010": Reference(
+        "article",
+        "Everingham, Mark and Van Gool, Luc and Williams, Christopher K. I. and Winn, John and "
+        "Zisserman, Andrew", "The {Pascal} Visual Object Classes ({VOC}) Challenge", 2010, _IJCV,
+        _pages("303--338", "88", "2"),
+    ),
+    "fawcett2006": Reference(
+        "article", "Fawcett, Tom", "An Introduction to {ROC} Analysis", 2006,
+        "Pattern Recognition Letters", _pages("861--874", "27", "8"),
+    ),
+    "fisher1935": Reference(
+        "book", "Fisher, Ronald A.", "The Design of Experiments", 1935, "Oliver and Boyd",
+    ),
+    "holm1979": Reference(
+        "article", "Holm, Sture", "A Simple Sequentially Rejective Multiple Test Procedure", 1979,
+        "Scandinavian Journal of Statistics", _pages("65--70", "6", "2"),
+    ),
+    "hoyer2004": Reference(
+        "article", "Hoyer, Patrik O.",
+        "Non-negative Matrix Factorization with Sparseness Constraints", 2004,
+        "Journal of Machine Learning Research", _pages("1457--1469", "5"),
+    ),
+    "jaccard1912": Reference(
+        "article", "Jaccard, Paul", "The Distribution of the Flora in the Alpine Zone", 1912,
+        "New Phytologist", _pages("37--50", "11", "2"),
+    ),
+    "jacovi2020": Reference(
+        "inproceedings", "Jacovi, Alon and Goldberg, Yoav",
+        "Towards Faithfully Interpretable {NLP} Systems: How Should We Define and Evaluate "
+        "Faithfulness?", 2020, _ACL, _arxiv("2004.03685"),
+    ),
+    "judd2009": Reference(
+        "inproceedings", "Judd, Tilke and Ehinger, Krista and Durand, Frédo and "
+        "Torralba, Antonio", "Learning to Predict Where Humans Look", 2009,
+        "IEEE International Conference on Computer Vision",
+    ),
+    "kokhlikyan2020": Reference(
+        "misc",
+        "Kokhlikyan, Narine and Miglani, Vivek and Martin, Miguel and Wang, Edward and "
+        "Alsallakh, Bilal and Reynolds, Jonathan and Melnikov, Alexander and Kliushkina, Natalia "
+        "and Araya, Carlos and Yan, Siqi and Reblitz-Richardson, Orion",
+        "Captum: A Unified and Generic Model Interpretability Library for {PyTorch}", 2020, "",
+        _arxiv("2009.07896"),
+    ),
+    "kuemmerer2015": Reference(
+        "article", "Kümmerer, Matthias and Wallis, Thomas S. A. and Bethge, Matthias",
+        "Information-theoretic Model Comparison Unifies Saliency Metrics", 2015,
+        "Proceedings of the National Academy of Sciences", _pages("16054--16059", "112", "52"),
+    ),
+    "lin2014": Reference(
+        "inproceedings",
+        "Lin, Tsung-Yi and Maire, Michael and Belongie, Serge and Hays, James and Perona, Pietro "
+        "and Ramanan, Deva and Dollár, Piotr and Zitnick, C. Lawrence",
+        "{Microsoft COCO}: Common Objects in Context", 2014,
+        "European Conference on Computer Vision", _arxiv("1405.0312"),
+    ),
+    "vanrijsbergen1979": Reference(
+        "book", "van Rijsbergen, C. J.", "Information Retrieval", 1979, "Butterworths",
+    ),
+    "rubner2000": Reference(
+        "article", "Rubner, Yossi and Tomasi, Carlo and Guibas, Leonidas J.",
+        "The Earth Mover's Distance as a Metric for Image Retrieval", 2000, _IJCV,
+        _pages("99--121", "40", "2"),
+    ),
+    "selvaraju2017": Reference(
+        "inproceedings",
+        "Selvaraju, Ramprasaath R. and Cogswell, Michael and Das, Abhishek and "
+        "Vedantam, Ramakrishna and Parikh, Devi and Batra, Dhruv",
+        "{Grad-CAM}: Visual Explanations from Deep Networks via Gradient-based Localization",
+        2017, "IEEE International Conference on Computer Vision", _arxiv("1610.02391"),
+    ),
+    "shrikumar2017": Reference(
+        "misc", "Shrikumar, Avanti and Greenside, Peyton and Shcherbina, Anna and "
+        "Kundaje, Anshul", "Not Just a Black Box: Learning Important Features Through Propagating "
+        "Activation Differences", 2017, "", _arxiv("1605.01713"),
+    ),
+    "simonyan2014": Reference(
+        "inproceedings", "Simonyan, Karen and Vedaldi, Andrea and Zisserman, Andrew",
+        "Deep Inside Convolutional Networks: Visualising Image Classification Models and Saliency "
+        "Maps", 2014, "International Conference on Learning Representations, Workshop",
+        _arxiv("1312.6034"),
+    ),
+    "smilkov2017": Reference(
+        "misc", "Smilkov, Daniel and Thorat, Nikhil and Kim, Been and Viégas, Fernanda and "
+        "Wattenberg, Martin", "{SmoothGrad}: Removing Noise by Adding Noise", 2017, "",
+        _arxiv("1706.03825"),
+    ),
+    "sundararajan2017": Reference(
+        "inproceedings", "Sundararajan, Mukund and Taly, Ankur and Yan, Qiqi",
+        "Axiomatic Attribution for Deep Networks", 2017, _ICML, _arxiv("1703.01365"),
+    ),
+    "wang2020": Reference(
+        "inproceedings",
+        "Wang, Haofan and Wang, Zifan and Du, Mengnan and Yang, Fan and Zhang, Zijian and "
+        "Ding, Sirui and Mardziel, Piotr and Hu, Xia",
+        "{Score-CAM}: Score-Weighted Visual Explanations for Convolutional Neural Networks", 2020,
+        f"{_CVPR} Workshops", _arxiv("1910.01279"),
+    ),
+    "wilson1927": Reference(
+        "article", "Wilson, Edwin B.",
+        "Probable Inference, the Law of Succession, and Statistical Inference", 1927, _JASA,
+        _pages("209--212", "22", "158"),
+    ),
+    "zhai2023": Reference(
+        "inproceedings",
+        "Zhai, Xiaohua and Mustafa, Basil and Kolesnikov, Alexander and Beyer, Lucas",
+        "Sigmoid Loss for Language Image Pre-Training", 2023, _ICCV, _arxiv("2303.15343"),
+    ),
+    "zhang2008": Reference(
+        "article", "Zhang, Lingyun and Tong, Matthew H. and Marks, Tim K. and Shan, Honghao and "
+        "Cottrell, Garrison W.", "{SUN}: A {Bayesian} Framework for Saliency Using Natural "
+        "Statistics", 2008, "Journal of Vision", _pages("32", "8", "7"),
+    ),
+    "zhang2016": Reference(
+        "inproceedings",
+        "Zhang, Jianming and Lin, Zhe and Brandt, Jonathan and Shen, Xiaohui and Sclaroff, Stan",
+        "Top-Down Neural Attention by Excitation Backprop", 2016,
+        "European Conference on Computer Vision", _arxiv("1608.00507"),
+    ),
+}  # fmt: skip
+
+CITED_BY_METRICS: dict[str, tuple[str, ...]] = {
+    "coverage": ("wang2020",),
+    "average_precision": ("buckley2000",),
+    "iou": ("jaccard1912", "everingham2010"),
+    "dice": ("dice1945",),
+    "precision": ("vanrijsbergen1979",),
+    "recall": ("vanrijsbergen1979",),
+    "lift": ("brin1997",),
+    "pointing": ("zhang2016",),
+    "top_k_pointing": ("zhang2016",),
+    "top_k_any": ("zhang2016",),
+    "auc_roc": ("fawcett2006",),
+    "relevance_rank": ("arras2022",),
+    "best_iou": ("choe2020",),
+    "nss": ("bylinskii2018",),
+    "cc": ("bylinskii2018",),
+    "sim": ("bylinskii2018",),
+    "kl": ("bylinskii2018",),
+    "information_gain": ("kuemmerer2015",),
+    "auc_judd": ("judd2009", "bylinskii2018"),
+    "shuffled_auc": ("zhang2008", "bylinskii2018"),
+    "emd": ("rubner2000",),
+    "corloc": ("deselaers2012",),
+    "max_box_acc": ("choe2020",),
+    "pxap": ("choe2020",),
+    "entropy": ("bhatt2020",),
+    "gini": ("chalasani2020",),
+    "sparsity": ("hoyer2004",),
+}
+"""Works behind metrics, by their names."""
+
+CITED_BY_METHODS: dict[str, tuple[str, ...]] = {
+    "cls": ("caron2021",),
+    "pool": ("zhai2023",),
+    "rollout": ("abnar2020",),
+    "grad_attention": ("chefer2021transformer",),
+    "grad_rollout": ("chefer2021generic",),
+    "gradcam": ("selvaraju2017",),
+    "saliency": ("simonyan2014", "kokhlikyan2020"),
+    "input_x_gradient": ("shrikumar2017", "kokhlikyan2020"),
+    "integrated_gradients": ("sundararajan2017", "kokhlikyan2020"),
+    "smoothgrad": ("smilkov2017", "kokhlikyan2020"),
+}
+"""Works behind methods, by their names."""

@@ -1,0 +1,61 @@
+"""The study of the demo on fewer images, with detections beside it: made once for all tests."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sightline.analysis.predictions import predictions_of
+from sightline.data import load_dataset, write_facades
+from sightline.data.facades.detectors import write_imagined_detections
+from sightline.detection import evaluate_detections
+from sightline.executors import run_study
+from sightline.results import open_results
+from sightline.store import write_detection
+from sightline.study import Study, demo_study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COUNT = 16
+DETECTOR = "eager"
+
+
+def small_demo(count: int = COUNT) -> Study:
+    """Return the demo's study with fewer images, and fewer steps of what takes longest."""
+    study = demo_study().to_dict()
+    study["data"]["count"] = count
+    for method in study["methods"]:
+        if "steps" in method["params"]:
+            method["params"] = {"steps": 2}
+    return Study.from_dict(study)
+
+
+def make_demo_store(folder: Path) -> Path:
+    """Run the study, ask its classifiers, and evaluate an imaginary detector."""
+    store = run_study(small_demo(), folder, workers=1).store.path
+    with open_results(store) as results:
+        predictions_of(results)
+    pictures = folder / "pictures"
+    write_facades(load_dataset("facades", count=COUNT, seed=7), pictures)
+    write_imagined_detections(pictures)
+    found = evaluate_detections(
+        str(pictures / "coco.json"), str(pictures / f"{DETECTOR}.json"), ci=0.95, resamples=100
+    )
+    write_detection(store, DETECTOR, found)
+    return store
+
+
+def once(folder: Path, make: Callable[[Path], Path]) -> Path:
+    """Make a folder once, whichever of several processes comes first; return what was made."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder / "done"
+        if not done.is_file():
+            shutil.rmtree(folder / "made", ignore_errors=True)
+            (folder / "made").mkdir()
+            done.write_text(str(make(folder / "made")))
+        return Path(done.read_text())

@@ -1,0 +1,351 @@
+"""Checks are drawn where the numbers are, say what does not follow, and can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sightline.figures import new_figure
+from sightline.figures.checks import (
+    _difference,
+    create_cascade_randomization_plot,
+    create_model_vs_method_analysis,
+    draw_perturbation_drops,
+)
+from sightline.records import InputError
+from sightline.stats import interval, intervals
+from tests.figures.drawn import assert_legible
+from tests.figures.samples_checks import SAMPLES, STAGES, cascade, drops, judged
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def notes(ax: Axes) -> str:
+    text = next(one for one in ax.texts if one.get_fontsize() == 8 and one.get_color() == "#6E6E6E")
+    return " ".join(text.get_text().split())
+
+
+def names(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def entries(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def marks(ax: Axes, marker: str) -> list[Any]:
+    """Where marks of one kind are."""
+    found = []
+    for line in ax.lines:
+        if line.get_marker() == marker:
+            found += list(
+                zip(
+                    np.asarray(line.get_xdata()).tolist(),
+                    np.asarray(line.get_ydata()).tolist(),
+                    strict=True,
+                )
+            )
+    return found
+
+
+def spans(ax: Axes) -> list[Any]:
+    """Ends of bars."""
+    from matplotlib.collections import LineCollection
+
+    return [
+        [segment[0].tolist(), segment[1].tolist()]
+        for one in ax.collections
+        if isinstance(one, LineCollection)
+        for segment in one.get_segments()
+    ]
+
+
+# --- right and wrong -----------------------------------------------------------------------------
+
+
+def plain(**columns: Any) -> pd.DataFrame:
+    """One method, eight images in two classes, three of them wrong."""
+    table = {
+        "method": "cls",
+        "image": list("abcdefgh"),
+        "label": list("xxxxyyyy"),
+        "value": [0.5, 0.6, 0.7, 0.2, 0.4, 0.3, 0.1, 0.6],
+        "correct": [True, True, True, False, True, False, False, True],
+    }
+    return pd.DataFrame({**table, **columns})
+
+
+def test_boxes_are_quartiles_of_right_and_of_wrong() -> None:
+    ax = create_model_vs_method_analysis(plain(), metric="iou@90").axes[0]
+    boxes = [(one.get_x(), one.get_x() + one.get_width()) for one in ax.patches]  # type: ignore[attr-defined]
+    right, wrong = [0.5, 0.6, 0.7, 0.4, 0.6], [0.2, 0.3, 0.1]
+    wanted = [np.percentile(side, [25, 75]).tolist() for side in (right, wrong)]
+    assert np.allclose(boxes, wanted)
+    assert sorted(x for x, _ in marks(ax, "D")) == pytest.approx([0.2, 0.56])
+    assert "5 | 3" in [text.get_text() for text in ax.texts]
+    assert names(ax) == ["cls"]
+    assert ax.get_xlabel() == "iou@90"
+    assert notes(ax).startswith("8 images; beside: right | wrong")
+
+
+def test_the_difference_has_an_interval_of_both_means() -> None:
+    table = plain()
+    ax = create_model_vs_method_analysis(table, metric="iou@90").axes[1]
+    right, wrong = (
+        interval(table["value"][table["correct"] == side], limits=(0, 1)) for side in (True, False)
+    )
+    value = right.value - wrong.value
+    low = value - np.hypot(right.value - right.low, wrong.high - wrong.value)
+    high = value + np.hypot(right.high - right.value, wrong.value - wrong.low)
+    assert marks(ax, "o") == [(pytest.approx(0.36), 0)]
+    (span,) = spans(ax)
+    assert [end[0] for end in span] == pytest.approx([low, high])
+    assert ax.get_xlim()[0] == pytest.approx(-ax.get_xlim()[1])
+    assert "right of 0: better where the model is right" in notes(ax)
+    assert "bars: 95% intervals (wide: 3 on one side)" in notes(ax)
+    assert "plausibility, not faithfulness" in notes(ax)
+
+
+def test_the_interval_of_the_difference_covers_what_it_promises() -> None:
+    rng = np.random.default_rng(3)
+    rounds = 1000
+    right = intervals(rng.beta(2, 5, (90, rounds)) + 0.1)
+    wrong = intervals(rng.beta(2, 3, (30, rounds)))
+    true = 2 / 7 + 0.1 - 2 / 5
+    found = [_difference(right.at(i), wrong.at(i)) for i in range(rounds)]
+    inside = np.mean([low <= true <= high for _, low, high in found])
+    assert 0.92 <= inside <= 0.97
+    assert np.mean([value for value, _, _ in found]) == pytest.approx(true, abs=0.005)
+
+
+def test_points_are_classes_over_the_accuracy_on_them() -> None:
+    ax = create_model_vs_method_analysis(plain(), metric="iou@90").axes[2]
+    assert sorted(marks(ax, "o")) == [
+        (0.5, pytest.approx(0.35)),
+        (0.75, pytest.approx(0.5)),
+    ]
+    assert notes(ax) == "2 classes; marks as in the middle."
+    assert ax.get_xlabel() == "Accuracy of the model on the class"
+
+
+def test_accuracy_is_that_of_the_lines_own_model() -> None:
+    other = plain(method="ig").assign(correct=[True] * 4 + [False] * 4)
+    table = pd.concat([plain(model="m"), other.assign(model="n")], ignore_index=True)
+    ax = create_model_vs_method_analysis(table, metric="iou@90").axes[2]
+    assert {x for x, _ in marks(ax, "o")} == {0.5, 0.75}
+    assert {x for x, _ in marks(ax, "s")} == {0.0, 1.0}
+
+
+def test_marks_are_the_same_in_both_panels() -> None:
+    figure = SAMPLES["model-vs-method"](15)
+    _, middle, last = figure.axes
+    looks = [
+        {
+            (line.get_marker(), line.get_markerfacecolor())
+            for line in ax.lines
+            if line.get_marker() not in ("None", "")
+        }
+        for ax in (middle, last)
+    ]
+    assert looks[0] == looks[1]
+    assert len(looks[0]) == 15
+
+
+def test_all_right_is_said_and_drawn() -> None:
+    figure = create_model_vs_method_analysis(plain(correct=True), metric="iou@90")
+    first, middle, last = figure.axes
+    assert "All predictions are right:\nthere is nothing to compare." in [
+        t.get_text() for t in middle.texts
+    ]
+    assert "8 | 0" in [text.get_text() for text in first.texts]
+    assert notes(last).endswith("accuracy is 1.00 everywhere.")
+    assert_legible(figure)
+    wrong = create_model_vs_method_analysis(plain(correct=False), metric="iou@90")
+    assert any("predictions are wrong" in text.get_text() for text in wrong.axes[1].texts)
+
+
+def test_without_classes_there_is_a_point_for_each_model() -> None:
+    table = pd.concat([plain(model="m"), plain(model="n", correct=[True] * 7 + [False])])
+    figure = create_model_vs_method_analysis(table.drop(columns="label"), metric="iou@90")
+    ax = figure.axes[2]
+    assert sorted(x for marker in "os" for x, _ in marks(ax, marker)) == [0.625, 0.875]
+    assert notes(ax).startswith("no classes are given: a point for each model")
+
+
+def test_chance_is_drawn_where_it_is_known() -> None:
+    def levels(table: pd.DataFrame, metric: str) -> list[float]:
+        ax = create_model_vs_method_analysis(table, metric=metric).axes[0]
+        return [
+            float(np.asarray(one.get_xdata())[0]) for one in ax.lines if one.get_marker() == "None"
+        ]
+
+    assert levels(plain(chance=[0.1] * 4 + [0.3] * 4), "iou@90") == [pytest.approx(0.2)]
+    assert levels(plain(), "auc_roc") == [0.5]
+    assert levels(plain(), "iou@90") == []
+
+
+def test_hits_are_shares_with_intervals_and_no_boxes() -> None:
+    table = plain(value=[1, 1, 0, 1, 0, 0, 1, 1])
+    ax = create_model_vs_method_analysis(table, metric="pointing").axes[0]
+    assert not ax.patches
+    wanted = interval([1, 1, 0, 0, 1], kind="share")
+    assert marks(ax, "o") == [(pytest.approx(0.6), pytest.approx(-0.19))]
+    assert [end[0] for end in spans(ax)[0]] == pytest.approx([wanted.low, wanted.high])
+
+
+def test_undefined_values_unknown_predictions_and_lower_scores() -> None:
+    table = plain(correct=[True, True, None, False, True, False, False, True]).astype(
+        {"correct": object}
+    )
+    table.loc[0, "value"] = np.nan
+    gone = plain(method="gone", value=np.nan)
+    figure = create_model_vs_method_analysis(pd.concat([table, gone]), metric="kl")
+    assert "3 | 3" in [text.get_text() for text in figure.axes[0].texts]
+    assert "1 undefined not drawn" in notes(figure.axes[0])
+    assert "left of 0" in notes(figure.axes[1])
+    only = create_model_vs_method_analysis(table, metric="kl")
+    assert "1 image without prediction" in notes(only.axes[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"correct": ["yes"] * 8}, "column 'correct' must hold True and False; got 'yes'"),
+        ({"correct": [2] * 8}, r"column 'correct' must hold True and False; got 2"),
+        ({"correct": [None] * 8}, "always missing"),
+        ({"value": ["?"] * 8}, "column 'value' must hold numbers"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        create_model_vs_method_analysis(plain(**change), metric="iou@90")
+    with pytest.raises(InputError, match="values must have at least one row"):
+        create_model_vs_method_analysis(plain().iloc[:0], metric="iou@90")
+    with pytest.raises(InputError, match="axes must be 3, one for each panel; got 1"):
+        create_model_vs_method_analysis(
+            plain(), metric="iou", axes=[new_figure(3, 3).add_subplot()]
+        )
+
+
+def test_rows_are_named_in_both_panels_of_somebody_elses_figure() -> None:
+    figure = new_figure(16, 6)
+    axes = figure.subplots(1, 3).tolist()
+    assert create_model_vs_method_analysis(judged(5), metric="iou@90", axes=axes) is figure
+    assert names(axes[0]) == names(axes[1])
+    assert_legible(figure)
+
+
+# --- weights made random -------------------------------------------------------------------------
+
+
+def test_stages_keep_their_order_and_the_fastest_fall_comes_first() -> None:
+    table = {
+        "method": ["slow", "slow", "fast", "fast"],
+        "stage": ["trained", "all $weights$", "all $weights$", "trained"],
+        "value": [1, 0.8, 0.1, 1],
+        "low": [1, 0.7, 0.0, 1],
+        "high": [1, 0.9, 0.2, 1],
+        "n": [8] * 4,
+    }
+    figure = create_cascade_randomization_plot(table)
+    ax = figure.axes[0]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["trained", "all $weights$"]
+    assert entries(ax)[:2] == ["0.10  fast", "0.80  slow"]
+    fast = ax.lines[0]
+    assert np.asarray(fast.get_xdata()).tolist() == pytest.approx([-0.025, 0.975])
+    assert np.asarray(fast.get_ydata()).tolist() == [1, 0.1]
+    slow = [[low[1], high[1]] for low, high in spans(ax) if low[0] > 1]
+    assert slow == [[0.7, 0.9]]
+    assert notes(ax).startswith("8 images; bars: 95% intervals")
+
+
+def test_levels_are_drawn_and_the_guides_named_as_its_own() -> None:
+    figure = create_cascade_randomization_plot(
+        cascade(3), references={"edges": 0.22, "$o_1$": 0.41}
+    )
+    ax = figure.axes[0]
+    assert entries(ax)[3:] == [
+        "0.22  edges",
+        "0.41  $o_1$",
+        "0.00  no relation",
+        "0.60  the guide: above, unreliable",
+        "0.30  the guide: below, reliable",
+    ]
+    levels = [float(np.asarray(one.get_ydata())[0]) for one in ax.lines[3:]]
+    assert levels == [0.22, 0.41, 0, 0.6, 0.3]
+
+
+def test_correlations_below_zero_and_undefined_ones_are_taken() -> None:
+    table = cascade(3)
+    table.loc[table["name"] == "cls", "value"] = np.nan
+    table.loc[(table["name"] == "random") & (table["stage"] == STAGES[-1]), "value"] = -0.5
+    figure = create_cascade_randomization_plot(table)
+    assert figure.axes[0].get_ylim()[0] < -0.5
+    assert notes(figure.axes[0]).endswith("1 undefined not drawn.")
+    assert entries(figure.axes[0])[0] == "-0.50  random"
+
+
+def test_what_is_no_correlation_is_refused() -> None:
+    with pytest.raises(InputError, match="correlations must lie in -1 to 1; got 80"):
+        create_cascade_randomization_plot({"method": ["a"], "stage": ["x"], "value": [80]})
+    with pytest.raises(InputError, match=r"got 1\.5"):
+        create_cascade_randomization_plot(cascade(1), references={"a": 1.5})
+    with pytest.raises(InputError, match="table must have at least one row"):
+        create_cascade_randomization_plot({"method": [], "stage": [], "value": []})
+
+
+# --- pixels changed ------------------------------------------------------------------------------
+
+
+def test_drops_stand_in_rows_the_largest_first() -> None:
+    table = {
+        "perturbation": ["hue", "hue", "blur", "blur", "none"],
+        "kind": ["focused", "dual", "dual", "focused", "dual"],
+        "value": [0.1, 0.0, 0.2, 0.5, 0.9],
+        "low": [0.0, -0.1, 0.1, 0.4, np.nan],
+        "high": [0.2, 0.1, 0.3, 0.6, np.nan],
+        "n": [8, 8, 8, 7, 8],
+    }
+    ax = draw_perturbation_drops(table).axes[0]
+    assert names(ax) == ["blur", "hue", "none"]
+    assert [x for x, _ in marks(ax, "o")] == [0.5, 0.1, pytest.approx(np.nan, nan_ok=True)]
+    assert [x for x, _ in marks(ax, "s")] == [0.2, 0.0, 0.9]
+    assert [round(y) for _, y in marks(ax, "s")] == [0, 1, 2]
+    assert len(spans(ax)) == 4
+    assert entries(ax) == ["where the map is high", "where it is low"]
+    assert notes(ax) == "7 to 8 images; bars: 95% intervals."
+
+
+def test_undefined_drops_are_counted_and_very_many_left_out() -> None:
+    table = drops(60)
+    table.loc[0, "value"] = np.nan
+    figure = draw_perturbation_drops(table)
+    assert "1 undefined not drawn; 20 smaller not drawn" in notes(figure.axes[0])
+    assert len(names(figure.axes[0])) == 40
+    assert_legible(figure)
+
+
+def test_drops_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="kind must be one of focused, dual, global; got 'local'"):
+        draw_perturbation_drops({"perturbation": ["a"], "kind": ["local"], "value": [1]})
+    with pytest.raises(InputError, match="'a' has several of 'dual'"):
+        draw_perturbation_drops({"perturbation": ["a"] * 2, "kind": ["dual"] * 2, "value": [1, 2]})
+    with pytest.raises(InputError, match="at least one row"):
+        draw_perturbation_drops({"perturbation": [], "kind": [], "value": []})
+
+
+# --- all -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("count", [1, 24])
+def test_one_method_and_very_many_can_be_read(name: str, count: int) -> None:
+    figure: Figure = SAMPLES[name](count)
+    assert_legible(figure)

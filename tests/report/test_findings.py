@@ -1,0 +1,153 @@
+"""What a store's numbers say: recomputed from its tables by a second way."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sightline.report.findings import find, gaps, guide_rules
+from sightline.report.scores import Scored, read_scores
+from sightline.report.words import number
+from sightline.results import open_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sightline.results import Results
+
+
+@pytest.fixture(scope="module")
+def results(demo_store: Path) -> Iterator[Results]:
+    with open_results(demo_store) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def scored(results: Results) -> Scored:
+    return read_scores(results)
+
+
+@pytest.fixture(scope="module")
+def said(results: Results, scored: Scored) -> dict[str, str]:
+    found = find(results, scored)
+    return {one.head: one.text for one in (*found.summary, *found.limits)}
+
+
+def halves(results: Results) -> pd.DataFrame:
+    """Return scores with layers chosen by halves, as the program's own table has them."""
+    return results.leaderboard(layer="split")
+
+
+def test_the_summary_asks_its_questions_in_order(results: Results, scored: Scored) -> None:
+    heads = [one.head for one in find(results, scored).summary]
+    assert heads == ["Best line", "Margin", "Beyond chance?", "Beyond the baselines?",
+                     "Beyond other images' maps?", "By other metrics",
+                     "Share of the ceiling"]  # fmt: skip
+
+
+def test_the_margin_is_that_of_layers_chosen_by_halves(
+    results: Results, scored: Scored, said: dict[str, str]
+) -> None:
+    board = results.leaderboard()
+    best, second = board[board["group"] != "baseline"].head(2).to_dict("records")
+    split = halves(results).set_index(["model", "method"])["value"]
+    gap = split[best["model"], best["method"]] - split[second["model"], second["method"]]
+    side = "higher" if gap >= 0 else "lower"
+    assert f"Its score is {number(abs(gap))} {side} than that of the second" in said["Margin"]
+    assert "layers chosen by halves" in said["Margin"]
+    value = split[best["model"], best["method"]]
+    assert f"{number(value)} (layer chosen by halves)" in said["Beyond chance?"]
+
+
+def test_lines_are_counted_against_the_best_baseline_with_holms_correction(
+    scored: Scored, said: dict[str, str]
+) -> None:
+    base = scored.names(baselines=True)[0]
+    found = gaps(scored, [(name, base) for name in scored.names(baselines=False)])
+    order = sorted(found, key=lambda one: one.p)
+    worst, counts = 0.0, {"ahead": 0, "behind": 0, "open": 0}
+    for place, one in enumerate(order):
+        worst = max(worst, min(1.0, one.p * (len(order) - place)))
+        side = "ahead" if one.difference > 0 else "behind"
+        counts[side if worst <= 0.05 else "open"] += 1
+    is_are = "is" if counts["ahead"] == 1 else "are"
+    assert (
+        f"Of all {len(found)} lines, {counts['ahead']} {is_are} shown to be better than {base}, "
+        f"{counts['behind']} to be worse, and {counts['open']} cannot"
+    ) in said["Beyond the baselines?"]
+
+
+def test_ranks_by_other_metrics_are_those_of_the_table(
+    scored: Scored, said: dict[str, str]
+) -> None:
+    for metric in ("coverage", "average_precision"):
+        rows = scored.of(metric)
+        rows = rows[rows["group"] != "baseline"].sort_values("value", ascending=False)
+        rank = 1 + list(rows["name"]).index(str(scored.best))
+        place = "also the best" if rank == 1 else f"number {rank} of {len(rows)}"
+        assert f"it is {place}" in said["By other metrics"].partition(f"by {metric}")[2]
+
+
+def test_a_store_without_baselines_or_scores_says_so(results: Results, scored: Scored) -> None:
+    def only(kept: list[int]) -> Scored:
+        about = scored.about.iloc[kept].reset_index(drop=True)
+        return replace(scored, about=about, lines=scored.lines.pick(kept))
+
+    plain = [n for n, group in enumerate(scored.about["group"]) if group != "baseline"]
+    found = find(results, only(plain[:1]))
+    assert found.baseline is None
+    told = {one.head: one for one in found.summary}
+    assert told["Beyond the baselines?"].text.startswith("No baselines are stored")
+    assert "Margin" not in told
+    grey = [n for n in range(len(scored.about)) if n not in plain]
+    (first,) = find(results, only(grey)).summary
+    assert first.text == "All lines with a score are baselines."
+    nothing = only(plain)
+    empty = replace(nothing, table=nothing.table.assign(value=math.nan))
+    (first,) = find(results, empty).summary
+    assert first.text == "No score is defined."
+
+
+def test_the_guides_rules_judge_the_best_line(scored: Scored) -> None:
+    line, rules = guide_rules(scored)
+    assert line == scored.best
+    assert [rule.what for rule in rules[:4]] == [
+        "coverage",
+        "iou@90",
+        "average_precision",
+        "auc_roc",
+    ]
+    for rule, (good, bad) in zip(rules[:2], ((0.5, 0.3), (0.3, -1.0)), strict=True):
+        value = scored.row(line, rule.what)["value"]
+        assert rule.value.startswith(number(value))
+        assert (rule.guide == "good") == (value > good)
+        assert (rule.guide == "red flag") == (value < bad)
+    assert rules[-1].value == "not known"
+
+
+def test_right_and_wrong_predictions_are_compared_by_welchs_interval(scored: Scored) -> None:
+    name = next(one for one in scored.names(baselines=False) if one.startswith("demo/cnn"))
+    values = scored.values()[name]
+    wrong = values.index[::3]
+    known = pd.DataFrame({"model": "demo/cnn", "image": values.index,
+                          "correct": ~values.index.isin(wrong)})  # fmt: skip
+    rule = guide_rules(scored, known)[1][-1]
+    a, b = values.drop(wrong).to_numpy(), values[wrong].to_numpy()
+    gap = a.mean() - b.mean()
+    assert rule.value.startswith(f"{name}, iou@90: {number(gap)} (95% interval")
+    assert f"{len(a)} right, {len(b)} wrong" in rule.value
+    assert rule.guide == ("good" if gap > 0 else "red flag")
+    shares = [np.var(part, ddof=1) / len(part) for part in (a, b)]
+    freedom = sum(shares) ** 2 / sum(
+        share**2 / (len(part) - 1) for share, part in zip(shares, (a, b), strict=True)
+    )
+    from scipy.stats import t
+
+    wide = t.ppf(0.975, freedom) * math.sqrt(sum(shares))
+    assert f"{number(gap - wide)} to {number(gap + wide)}" in rule.value
