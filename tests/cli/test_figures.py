@@ -86,3 +86,16 @@ def test_figures_are_listed_without_matplotlib() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "False"]
+
+
+@pytest.mark.parametrize("name", sorted(FIGURES))
+def test_a_figure_is_known_by_its_function_and_its_file_as_well(name: str) -> None:
+    card = FIGURES[name]
+    assert figures.find_card(name) is card
+    assert figures.find_card(card.file) is card
+    assert figures.find_card(card.function.__name__).function is card.function
+
+
+def test_the_name_of_a_function_shows_its_card() -> None:
+    asked = run("create_metrics_radar_chart", "--json").stdout
+    assert json.loads(asked)["name"] == "radar"

@@ -36,10 +36,10 @@ def figures(
     ] = False,
 ) -> None:
     """List the figures: what each shows, how it is read, what it needs."""
-    from sightline.figures import FIGURES
+    from sightline.figures import FIGURES, find_card
 
     if name is not None:
-        card = FIGURES[name]
+        card = find_card(name)
         if as_json:
             show_json(describe_card(card))
         else:

@@ -87,10 +87,10 @@ def figure(
 ) -> None:
     """Draw one figure: of a study that was run, or of an image that a model looks at."""
     from sightline.cli.figuring_stores import draw_from_store
-    from sightline.figures import FIGURES
+    from sightline.figures import find_card
     from sightline.report import Choice
 
-    FIGURES[name]  # raises for an unknown name
+    name = find_card(name).name
     if not where.exists():
         raise InputError(f"{where}: is neither a folder of results nor an image: it does not exist")
     if where.is_dir():

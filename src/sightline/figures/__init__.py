@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sightline.figures.card import FigureCard
-from sightline.figures.cards import FIGURES
+from sightline.figures.cards import FIGURES, find_card
 from sightline.figures.checks import (
     create_cascade_randomization_plot,
     create_model_vs_method_analysis,
@@ -76,6 +76,7 @@ __all__ = [
     "draw_perturbation_drops",
     "draw_pr_curves",
     "draw_reliability",
+    "find_card",
     "house_style",
     "new_figure",
     "save",

@@ -10,9 +10,31 @@ from sightline.registry import Registry
 if TYPE_CHECKING:
     from sightline.figures.card import FigureCard
 
-__all__ = ["FIGURES"]
+__all__ = ["FIGURES", "find_card"]
 
 FIGURES: Registry[FigureCard] = Registry("figure")
 for _module in (images, examples, comparing, ranking, curves, checks, detection):
     for _card in _module.CARDS:
         FIGURES.add(_card.name, _card)
+
+
+def find_card(name: str) -> FigureCard:
+    """Return the card of a figure by its name, its function or its file.
+
+    Where one function draws several figures, it stands for the first.
+
+    Parameters
+    ----------
+    name
+        "roc", "create_roc_curve_comparison" or "roc_curves".
+
+    Examples
+    --------
+    >>> find_card("create_roc_curve_comparison").name, find_card("roc_curves").name
+    ('roc', 'roc')
+    """
+    if name not in FIGURES:
+        for card in FIGURES.values():
+            if name in (card.function.__name__, card.file):
+                return card
+    return FIGURES[name]
