@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Some virtual machines announce AMX and die of it: torch in half precision is to do without.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
 settings.register_profile("sightline", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sightline")
 
