@@ -112,6 +112,7 @@ def _section(card: FigureCard) -> str:
 
 def draw_pictures(store: str) -> Iterator[tuple[str, Figure]]:
     """Yield every figure: from a study's folder where it holds what is needed."""
+    from sightline.data import load_dataset
     from sightline.report.feeding import StoreFigures
     from sightline.results import open_results
 
@@ -121,7 +122,9 @@ def draw_pictures(store: str) -> Iterator[tuple[str, Figure]]:
             if not figures.missing(name):
                 yield name, figures.draw(name).figure
     yield from _detections()
-    yield from _checks()
+    yield from draw_checks(
+        *(list(load_dataset("facades", count=count, seed=UNSEEN)) for count in (8, 24))
+    )
 
 
 def write_picture(name: str, figure: Figure) -> int:
@@ -185,13 +188,12 @@ class _Found(NamedTuple):
     sign: str
 
 
-def _checks() -> Iterator[tuple[str, Figure]]:
-    """Draw what making weights random and changing pixels does to demo/vit."""
-    from sightline import figures, load_dataset
+def draw_checks(samples: list[Sample], more: list[Sample]) -> Iterator[tuple[str, Figure]]:
+    """Draw what making weights random and changing pixels does to demo/vit on some images."""
+    from sightline import figures
     from sightline.models import load_model
 
     model = load_model("demo/vit")
-    samples = list(load_dataset("facades", count=8, seed=UNSEEN))
     stages = _stages(model, samples)
     table = _similarities(stages)
     last = table[table["stage"] == list(stages)[-1]]
@@ -210,7 +212,6 @@ def _checks() -> Iterator[tuple[str, Figure]]:
         "cascade",
         figures.create_cascade_randomization_plot(table, references=_references(first, samples)),
     )
-    more = list(load_dataset("facades", count=24, seed=UNSEEN))
     yield "perturbation-drops", figures.draw_perturbation_drops(_drops(model, more))
 
 
