@@ -43,8 +43,8 @@ Maps(cls of demo/vit: 20 images x 12 layers x 1 heads)
 
 - `layers="all"` (or numbers, from 0; -1 is the last) and `heads=None` (fused), `"all"` or
   numbers: all layers and heads come from one pass. Fused is the mean over the heads.
-- `target="predicted"`, `"label"` of the sample, or a class by name or number: what methods that
-  need a class explain. `maps.targets` says which it was.
+- `target="predicted"`, `"label"` of the sample, a class by name or number, or one of those
+  [below](#targets): what methods that explain something explain. `maps.targets` says which it was.
 - `maps.sign` says how the values are meant to be read: "positive" (below 0 is nothing), "absolute"
   (below 0 counts as much as above) or "signed". Give it to `score_maps`.
 - `params={…}` over the defaults in the cards below; `maps.params` keeps them.
@@ -99,6 +99,30 @@ Registers, class and distillation tokens are dropped from the maps. Where a mode
 token (SigLIP), `cls` raises; `mean`, `pool` (its pooling head) and `rollout` (from the mean of
 all tokens) work.
 
+## Targets
+
+| `target` | what the number is that a map explains |
+| --- | --- |
+| `"predicted"` | logit of the class with the largest; of a detector, its most confident detection |
+| `"label"` | logit of the sample's own class |
+| `"Gothic"`, `2` | logit of a class by name or number |
+| `"embedding"` | the image's own embedding: inner product with its unit vector; no classes needed |
+| `Similar(image)` | inner product with the unit embedding of another image |
+| `Similar(image, box=…)` | mean of the patches, in the direction of a region of another image |
+| `"detection"`, `Detected(box, label)` | how like some detection is to this one |
+
+A list gives each image its own. The embedding is the class token at the end of the network, or
+the mean of the patches where there is none. It is an inner product since a cosine is flat where an
+image is compared with itself, so that gradients would say nothing.
+
+```pycon
+>>> dino = explain("demo/vit-dino", churches[0], "integrated_gradients", target="embedding")
+>>> dino.targets
+('embedding',)
+```
+
+On the command line: `--target embedding`, `--target detection`, `--target similar:FILE`.
+
 ## Gradients
 
 Gradients are of the class's logit. Saliency and SmoothGrad take, of the three colour channels,
@@ -107,6 +131,26 @@ the latter add up (nearly, with 32 steps) to the difference that the class's log
 reads a ViT at the first norm of each block, since the gradient at the patches of the last block's
 output is zero where only the class token is read; of CNNs it reads the stages. It is not
 rectified: the sign "positive" does that when it is scored.
+
+Guided backpropagation, DeepLIFT and LRP treat ReLUs in their own way. Where a network has none they
+raise, since what is left would be the plain gradient under another name. DeepLIFT checks that its
+contributions add up to what the class gains, LRP that relevance is kept, each for every image; past
+`tolerance` it raises and names the modules without a rule.
+
+## Changed copies
+
+Occlusion, RISE, LIME, kernel SHAP, Score- and Ablation-CAM ask the network about hundreds of
+changed copies of an image. Batches are always full, with copies of several images in one. LIME and
+kernel SHAP change superpixels (SLIC); kernel SHAP's values add up exactly to the difference between
+the image and the plain one, and where all coalitions fit into `samples` they are the Shapley
+values. RISE takes the mean score off before it weighs its masks, so that a network that says
+nothing gives a map of 0; `form="paper"` does not. Their maps have signs: what is below 0 speaks
+against the class. A study scores the part above 0 unless it says otherwise.
+
+## Do they find what decides?
+
+`python -m benchmarks.deciding` asks all methods about [Facades](facades.md), where the parts that
+decide are known; [Benchmarks](benchmarks.md#parts-that-decide) has the tables.
 
 ## Memory, batches and bits
 
@@ -122,6 +166,7 @@ GROUPS = {
     "attention": "Attention",
     "gradient": "Gradients of the input",
     "cam": "Class activation",
+    "perturbation": "Changed copies",
     "baseline": "Baselines, which know nothing of the model",
 }
 

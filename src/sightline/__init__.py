@@ -6,11 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sightline.analysis import analyse
     from sightline.data import DATASETS, load_dataset
     from sightline.detection import DetectionResults, evaluate_detections
     from sightline.executors import run_study
     from sightline.geometry import Geometry
-    from sightline.maps import METHODS, Maps, explain
+    from sightline.maps import METHODS, Maps, explain, similarity
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
     from sightline.models import MODELS, Model, load_model
     from sightline.results import Results, open_results
@@ -30,6 +31,7 @@ _HOME = {
     "Results": "sightline.results",
     "Scores": "sightline.metrics",
     "Study": "sightline.study",
+    "analyse": "sightline.analysis",
     "compute_all_metrics": "sightline.metrics",
     "evaluate_detections": "sightline.detection",
     "explain": "sightline.maps",
@@ -39,6 +41,7 @@ _HOME = {
     "open_results": "sightline.results",
     "run_study": "sightline.executors",
     "score_maps": "sightline.metrics",
+    "similarity": "sightline.maps",
 }
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "Scores",
     "Study",
     "__version__",
+    "analyse",
     "compute_all_metrics",
     "evaluate_detections",
     "explain",
@@ -63,6 +67,7 @@ __all__ = [
     "open_results",
     "run_study",
     "score_maps",
+    "similarity",
 ]
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from sightline.analysis.image_maps import raster_over
 from sightline.cli import figuring_images, figuring_stores
 from sightline.cli.explaining import Options, make_maps
 from sightline.data import read_annotations
@@ -160,7 +161,7 @@ def test_ignored_pixels_count_neither_in_scores_nor_in_figures(image: Path, tmp_
         "image,label,x0,y0,x1,y1,flags\nfacade-00000.png,door,0,0,0.5,0.5,\n"
         "facade-00000.png,crowd,0.25,0,1,1,ignore\n"
     )
-    annotation = figuring_images._annotation(image, notes)
+    annotation = figuring_images.annotation_of(image, notes)
     assert annotation is not None
     made = make_maps(Options([image], "demo/vit", ["cls"]), lambda *_: None)
     view = figuring_images._view(made, annotation, "coverage")
@@ -183,9 +184,9 @@ def test_each_map_is_drawn_by_its_own_sign(image: Path) -> None:
 
 
 def test_large_images_are_scored_on_a_raster_that_fits() -> None:
-    assert figuring_images._raster((3000, 4000)) == (768, 1024)
-    assert figuring_images._raster((96, 128)) == (96, 128)
-    assert figuring_images._raster((1, 9000)) == (1, 1024)
+    assert raster_over((3000, 4000)) == (768, 1024)
+    assert raster_over((96, 128)) == (96, 128)
+    assert raster_over((1, 9000)) == (1, 1024)
 
 
 def test_annotations_are_found_by_name_and_by_name_without_ending(
@@ -193,10 +194,10 @@ def test_annotations_are_found_by_name_and_by_name_without_ending(
 ) -> None:
     copy = tmp_path / "facade-00001.jpg"
     Image.open(facades / "images" / "facade-00001.png").save(copy)
-    found = figuring_images._annotation(copy, notes)
+    found = figuring_images.annotation_of(copy, notes)
     assert found is not None
     assert found.image_id == "facade-00001.png"
-    assert figuring_images._annotation(copy, None) is None
+    assert figuring_images.annotation_of(copy, None) is None
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def test_figures_of_models_are_shown_by_name_and_what_is_not_known_as_a_dash() -
     knn = f"{MODELS['demo/vit-dino'].figures['knn']:.1%}"
     assert lines["demo/vit-dino"].split()[-1] == knn
     assert lines["(k-NN)"].split() == ["(k-NN)"]  # below it
-    assert lines["pypi/efficientnet-lite0"].split()[-3:] == ["–", "–", "–"]
+    assert lines["pypi:efficientnet_lite0"].split()[-3:] == ["–", "–", "–"]
 
 
 def test_models_as_json_agree_with_what_is_loaded() -> None:

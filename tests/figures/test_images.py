@@ -311,11 +311,11 @@ def test_without_a_mask_there_is_no_annotation_and_with_an_empty_one_that_is_sai
     assert not any(map(edges_drawn, empty.axes))
 
 
-def test_of_more_than_24_maps_the_first_are_drawn_and_the_rest_counted() -> None:
-    maps = {f"method {i}": [[1.0, 2.0]] for i in range(30)}
+def test_of_more_than_40_maps_the_first_are_drawn_and_the_rest_counted() -> None:
+    maps = {f"method {i}": [[1.0, 2.0]] for i in range(45)}
     figure = visualize_all_methods(np.zeros((20, 30, 3), np.uint8), maps)
-    assert len(figure.axes) == 1 + 24 + 1
-    assert "24 of 30 maps are drawn." in said(figure)
+    assert len(figure.axes) == 1 + 40 + 1
+    assert "40 of 45 maps are drawn." in said(figure)
     assert_legible(figure)
 
 

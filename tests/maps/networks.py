@@ -19,6 +19,8 @@ from transformers import (
     SwinForImageClassification,
     ViTConfig,
     ViTForImageClassification,
+    YolosConfig,
+    YolosForObjectDetection,
 )
 
 from sightline.models import Model, load_model
@@ -66,6 +68,9 @@ def tiny(kind: str, **options: Any) -> Model:
     elif kind == "siglip":
         vision = {**sizes, "intermediate_size": 24}
         network = SiglipForImageClassification(SiglipConfig(vision_config=vision, **labels))
+    elif kind == "yolos":
+        vision = {**sizes, "image_size": [32, 32], "intermediate_size": 24}
+        network = YolosForObjectDetection(YolosConfig(**vision, num_detection_tokens=4, **labels))
     else:
         network = Dinov2Model(Dinov2Config(**sizes))
     with torch.no_grad():

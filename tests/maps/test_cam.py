@@ -1,4 +1,4 @@
-"""Grad-CAM against one backward pass for each image and layer, and loops over cells."""
+"""Class activation maps against a backward pass for each image and layer, and loops over cells."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import pytest
 import torch
 from torch import nn
 
-from sightline.maps import explain
+from sightline import load_dataset
+from sightline.data.facades import PART_TYPES
+from sightline.maps import METHODS, explain
 from sightline.models import Model, load_model
 from sightline.models.load import Description
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError
+from sightline.records import InputError, Sample
 from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, tiny
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 IMAGES = make_images()
@@ -30,6 +34,13 @@ LAYERS: dict[str, list[tuple[str, tuple[int, int]]]] = {
     ],
 }
 SIZES = {"vit": (40, 24), "resnet": (96, 64), "swin": (96, 64)}
+# The one layer that is followed by a norm of each cell.
+CANCELS = ("swin", "hirescam", 2)
+
+
+@pytest.fixture(scope="module")
+def churches() -> list[Sample]:
+    return list(load_dataset("facades", count=6, seed=3))
 
 
 @pytest.fixture(scope="module", params=list(LAYERS))
@@ -42,8 +53,8 @@ def model(kind: str) -> Model:
     return tiny(kind, size=SIZES[kind])
 
 
-def slow(model: Model, image: Any, target: int, name: str, grid: tuple[int, int]) -> NDArray[Any]:
-    """One image, one layer: a hook of its own, `backward`, then loops over cells and channels."""
+def read(model: Model, image: Any, target: int, name: str, grid: tuple[int, int]) -> Any:
+    """One image, one layer: a hook of its own and `backward`; activations and gradients."""
     kept: list[Any] = []
 
     def keep(module: Any, arguments: Any, output: Any) -> None:
@@ -61,23 +72,82 @@ def slow(model: Model, image: Any, target: int, name: str, grid: tuple[int, int]
     if values.ndim == 2:  # tokens: the class token goes, and channels come first
         start = len(values) - grid[0] * grid[1]
         values, slopes = (part[start:].T.reshape(-1, *grid) for part in (values, slopes))
-    found = np.zeros(grid)
-    for row, column in np.ndindex(*grid):
-        for channel in range(len(values)):
-            found[row, column] += slopes[channel].mean() * values[channel, row, column]
+    return values.astype(np.float64), slopes.astype(np.float64)
+
+
+def plus_plus(values: Any, slopes: Any) -> Any:
+    """The weight of one channel as in the paper, cell by cell, where it is defined."""
+    total, weight = sum(max(value, 0) for value in values.flat), 0.0
+    for slope in slopes.flat:
+        if slope > 0:
+            alpha = slope**2 / (2 * slope**2 + total * slope**3)
+            weight += alpha * slope
+    return weight
+
+
+def by_activity(values: Any, slopes: Any) -> Any:
+    total = sum(abs(value) for value in values.flat) or 1.0  # of a channel that is 0 everywhere
+    return sum(abs(v) / total * g for v, g in zip(values.flat, slopes.flat, strict=True))
+
+
+# The weight of a channel from its activations and gradients: one for all its cells, or an array.
+WEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
+    "gradcam": lambda values, slopes: slopes.mean(),
+    "gradcam_pp": plus_plus,
+    "hirescam": lambda values, slopes: slopes,
+    "xgradcam": by_activity,
+    "layercam": lambda values, slopes: np.maximum(slopes, 0),
+}
+
+
+def slow(method: str, values: Any, slopes: Any) -> NDArray[Any]:
+    """Loops over channels and cells."""
+    found = np.zeros(values.shape[1:])
+    for channel, slope in zip(values, slopes, strict=True):
+        weights = np.broadcast_to(WEIGHTS[method](channel, slope), found.shape)
+        for cell in np.ndindex(*found.shape):
+            found[cell] += weights[cell] * channel[cell]
     return found
 
 
 @pytest.mark.parametrize("target", [0, 2])
 def test_every_layer_is_as_the_slow_way(kind: str, model: Model, target: int) -> None:
-    maps = explain(model, IMAGES, "gradcam", target=target)
-    assert maps.layers == tuple(range(len(LAYERS[kind])))
-    for i, image in enumerate(IMAGES):
-        for layer, (name, grid) in enumerate(LAYERS[kind]):
-            wanted, found = slow(model, image, target, name, grid), maps.of(i, layer)
-            assert found.shape == grid
+    parts = {
+        (i, layer): read(model, image, target, *LAYERS[kind][layer])
+        for i, image in enumerate(IMAGES)
+        for layer in range(len(LAYERS[kind]))
+    }
+    for method in WEIGHTS:
+        layers = [n for n in range(len(LAYERS[kind])) if (kind, method, n) != CANCELS]
+        maps = explain(model, IMAGES, method, target=target, layers=layers)
+        for (i, layer), part in parts.items():
+            if layer not in layers:
+                continue
+            wanted, found = slow(method, *part), maps.of(i, layer)
+            assert found.shape == LAYERS[kind][layer][1]
             assert np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max()
             assert np.ptp(wanted) > 0
+
+
+@pytest.mark.parametrize(
+    ("method", "peer"), [("gradcam", "LayerGradCam"), ("hirescam", "LayerGradientXActivation")]
+)
+def test_captum_finds_the_same(method: str, peer: str) -> None:
+    attributions = pytest.importorskip("captum.attr")
+    model = tiny("resnet", size=(96, 64))
+    pixels = torch.cat([model.prepare(image).pixels for image in IMAGES])
+    for layer, module in enumerate(model.cam_layers):
+        tool = getattr(attributions, peer)(lambda values: model(values).logits, module)
+        wanted = tool.attribute(pixels, target=2).detach().sum(1).numpy()
+        found = explain(model, IMAGES, method, layers=layer, target=2).stack()[:, 0, 0]
+        np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
+def test_a_layer_before_a_norm_of_each_cell_is_refused_where_all_cancels() -> None:
+    kind, method, layer = CANCELS
+    message = f"{method}: layer {layer} of .* is followed by a norm of each cell.* or for gradcam"
+    with pytest.raises(InputError, match=message):
+        explain(tiny(kind, size=SIZES[kind]), IMAGES, method)
 
 
 def test_values_below_0_are_kept(model: Model) -> None:
@@ -105,9 +175,12 @@ def test_layers_are_given_in_the_order_asked_for(model: Model) -> None:
         explain(model, IMAGES, "gradcam", layers=[1, 1])
 
 
-def test_all_lies_on_the_one_patch_that_is_read() -> None:
-    maps = explain(one_patch(), IMAGES, "gradcam", target=[0, 1, 2])
-    cells = np.abs(maps.stack()[:, :, 0])
+@pytest.mark.parametrize("method", [*WEIGHTS, "eigencam", "scorecam", "ablationcam"])
+def test_all_lies_on_the_one_patch_that_is_read(method: str) -> None:
+    options: dict[str, Any] = {"target": [0, 1, 2]}
+    if method == "eigencam":
+        options = {"params": {"centred": False}}
+    cells = np.abs(explain(one_patch(), IMAGES, method, **options).stack()[:, :, 0])
     assert cells[..., ONE[0], ONE[1]].min() > 0
     cells[..., ONE[0], ONE[1]] = 0
     assert not cells.any()
@@ -124,12 +197,41 @@ def test_so_does_graded_attention(method: str) -> None:
 def test_a_linear_layer_by_hand() -> None:
     model = linear()
     network: Any = model.network
+    values = network.embed(model.prepare(IMAGES[0]).pixels)[0].detach().numpy()
     for target in range(3):
-        weights = network.head.weight[target].detach().reshape(5, 3, 4).mean((1, 2))
-        values = network.embed(model.prepare(IMAGES[0]).pixels)[0].detach()
-        wanted = (weights[:, None, None] * values).sum(0).numpy()
-        found = explain(model, IMAGES[0], "gradcam", target=target).of()
+        slopes = network.head.weight[target].detach().reshape(5, 3, 4).numpy()
+        for method in WEIGHTS:
+            wanted = slow(method, values, slopes)
+            found = explain(model, IMAGES[0], method, target=target).of()
+            np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
+def test_hirescam_adds_up_to_a_class_that_is_linear_in_the_layer() -> None:
+    model = linear()
+    network: Any = model.network
+    for target in range(3):
+        maps = explain(model, IMAGES, "hirescam", target=target)
+        wanted = model.logits(IMAGES)[:, target] - network.head.bias[target].detach()
+        np.testing.assert_allclose(maps.stack().sum((1, 2, 3, 4)), wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_a_class_that_is_a_mean_is_seen_alike_by_all_that_average() -> None:
+    """Where every cell has the same gradient, it does not matter how gradients are averaged."""
+    model = tiny("resnet", size=(96, 64))
+    wanted = explain(model, IMAGES, "gradcam", layers=-1).stack()
+    for method in ("hirescam", "xgradcam"):
+        found = explain(model, IMAGES, method, layers=-1).stack()
         np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("method", WEIGHTS)
+def test_nothing_active_gives_nothing(method: str) -> None:
+    model = own(_InPlace(), ["body"])
+    network: Any = model.network
+    with torch.no_grad():
+        network.body.weight.zero_()
+        network.body.bias.fill_(-1)
+    assert not explain(model, IMAGES, method, target=0).stack().any()
 
 
 class _InPlace(nn.Module):  # type: ignore[misc]
@@ -183,3 +285,78 @@ def test_a_grid_that_does_not_divide_the_input_is_refused() -> None:
     message = "own: a map of 30x30 cells does not divide the input of 32x32 pixels"
     with pytest.raises(InputError, match=message):
         explain(own(network, ["0", "1"]), IMAGES, "gradcam")
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_eigencam_is_the_first_singular_vector_of_the_cells(
+    kind: str, model: Model, centred: bool
+) -> None:
+    maps = explain(model, IMAGES, "eigencam", params={"centred": centred})
+    assert maps.targets == ()
+    for i, image in enumerate(IMAGES):
+        for layer, (name, grid) in enumerate(LAYERS[kind]):
+            values, _ = read(model, image, 0, name, grid)
+            cells = values.reshape(len(values), -1).T
+            used = cells - cells.mean(0) * centred
+            wanted = used @ np.linalg.svd(used)[2][0]
+            if (wanted**3).sum() < 0:
+                wanted = -wanted
+            found = maps.of(i, layer).ravel()
+            assert np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
+def test_eigencam_of_what_is_never_below_0_is_never_below_0() -> None:
+    model, params = tiny("resnet", size=(96, 64)), {"centred": False}
+    values = explain(model, IMAGES, "eigencam", layers=-1, params=params).stack()
+    assert values.min() >= -1e-6 * values.max()
+    assert values.max() > 0
+
+
+def test_eigencam_is_up_where_few_cells_stand_out() -> None:
+    """Whatever the sign of what they hold: here one cell of twelve, which differs from the rest."""
+    network = nn.Sequential(nn.Conv2d(3, 2, 8, 8, bias=False), nn.Flatten(), nn.Linear(24, 3))
+    plain = Preprocess(size=(32, 24), mean=(0, 0, 0), std=(1, 1, 1))
+    model = load_model(network, Description(["0"], plain, 8, CLASSES, name="own"))
+    image = np.full((24, 32, 3), 40, np.uint8)
+    image[8:16, 16:24] = 250
+    for sign in (1, -1):
+        with torch.no_grad():
+            network[0].weight.fill_(sign * 0.1)
+        found = explain(model, image, "eigencam").of()
+        assert found.argmax() == 1 * 4 + 2
+        assert np.count_nonzero(found > 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *(("demo/cnn", method) for method in (*WEIGHTS, "eigencam", "cam", "ablationcam")),
+        ("demo/vit", "gradcam"),
+        ("demo/vit", "eigencam"),
+    ],
+)
+def test_trained_models_look_at_parts_that_decide(
+    name: str, method: str, churches: list[Sample]
+) -> None:
+    """On the whole: more on the parts that vote for the style than beside them."""
+    model, gains = load_model(name), []
+    options: dict[str, Any] = {} if method == "cam" else {"layers": -1}
+    if METHODS[method].explains:
+        options["target"] = "label"
+    if method == "ablationcam":
+        options["params"] = {"channels": 32}
+    maps = explain(model, churches, method, **options).to_image(56)
+    for i, sample in enumerate(churches):
+        parts = [r for r in sample.annotation.regions if PART_TYPES[r.label][1] in sample.labels]
+        values = maps.of(i)
+        mask = np.any([part.to_mask(224, 224) for part in parts], axis=0)[::4, ::4]
+        gains.append((values[mask].mean() - values[~mask].mean()) / values.std())
+    assert np.mean(gains) > (0.2 if (name, method) == ("demo/vit", "gradcam") else 1)
+
+
+def test_eigencam_explains_no_class_and_needs_none() -> None:
+    assert len(explain(tiny("dinov2"), IMAGES, "eigencam")) == 3
+    with pytest.raises(InputError, match="'eigencam' explains no class: leave target out, got 1"):
+        explain(tiny("vit"), IMAGES, "eigencam", target=1)
+    with pytest.raises(InputError, match="centred must be true or false, got 2"):
+        explain(tiny("vit"), IMAGES, "eigencam", params={"centred": 2})

@@ -188,7 +188,7 @@ class TestTargets:
             ("towr", UnknownNameError, "unknown class 'towr' .* did you mean 'tower'"),
             (3, InputError, "class must be from 0 to 2 .* got 3"),
             (-1, InputError, "class must be from 0 to 2 .* got -1"),
-            ([0, 1], InputError, "target must be one class, or 3, got 2"),
+            ([0, 1], InputError, "target must be one for all images, or 3, got 2"),
             ([0, 1, "roof"], UnknownNameError, "unknown class 'roof'"),
             (1.0, InputError, "target must be classes by name or number, got 1.0"),
             ([0, 1, 1.5], InputError, "got 1.5"),

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from sightline.maps import METHODS, explain
 from sightline.maps.methods import (
     Found,
     Request,
-    class_score,
+    asked_goal,
     number,
     random_of,
     register,
@@ -62,7 +61,7 @@ def test_an_unknown_parameter_is_answered_with_the_nearest() -> None:
         ("saliency", "dinov2", "classes", ["'cls'", "'mean'", "'rollout'"]),
         ("gradcam", "dinov2", "classes", ["'cls'"]),
         ("grad_rollout", "dinov2", "classes", ["'cls', 'mean', 'rollout'"]),
-        ("cls", "resnet", "attention and class token", ["'gradcam', 'saliency'"]),
+        ("cls", "resnet", "attention and class token", ["'gradcam', 'gradcam_pp'", "'saliency'"]),
         ("pool", "vit", "pooling", ["'cls'", "'gradcam'", "'smoothgrad'"]),
     ],
 )
@@ -77,18 +76,14 @@ def test_a_model_that_lacks_something(method: str, kind: str, needs: str, named:
 def test_baselines_are_named_where_nothing_else_works() -> None:
     model = smooth()
     object.__setattr__(model, "classes", ())
+    object.__setattr__(model, "layers", ())
     with pytest.raises(InputError, match="work with it: 'random', 'smooth_random', 'centre'"):
         explain(model, IMAGES, "saliency")
 
 
-def test_class_score_by_hand() -> None:
-    logits = torch.tensor([[1.0, 5.0, 2.0], [7.0, 0.5, -1.0]])
-    score, targets = class_score(logits, None)
-    assert (score.item(), targets.tolist()) == (12.0, [1, 0])
-    score, targets = class_score(logits, torch.tensor([2, 1]))
-    assert (score.item(), targets.tolist()) == (2.5, [2, 1])
-    with pytest.raises(InputError, match="gave no logits"):
-        class_score(None, None)
+def test_a_method_that_explains_is_given_a_goal() -> None:
+    with pytest.raises(RuntimeError, match="always given a goal"):
+        asked_goal(asked())
 
 
 @pytest.mark.parametrize("value", [0, 0.5, 2, np.float32(1.5), np.int64(2)])

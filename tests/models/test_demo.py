@@ -13,17 +13,23 @@ from safetensors import safe_open
 from transformers import Dinov2WithRegistersModel
 
 from sightline import explain, load_dataset, score_maps
-from sightline.data.facades import STYLES
+from sightline.data.facades import PART_TYPES, STYLES, Facade
 from sightline.models import MODELS, Model, load_model
 from sightline.models.cards import DEMO
+from sightline.models.prototypes import prototype_patches
+from sightline.models.variants import is_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from sightline.data import Dataset
+    from sightline.models.prototypes import PrototypePatch
 
 HELD_OUT = 7  # a seed of its own
-NAMES = ["demo/vit", "demo/vit@seed2", "demo/vit-dino", "demo/cnn"]
+# Each with all its weights; variants and the head of prototypes lie on one of these.
+NAMES = ["demo/vit", "demo/vit@seed2", "demo/vit-dino", "demo/cnn", "demo/confounded"]
+TRAINED = [*NAMES, "demo/protopnet"]
 CLASSIFIERS = ["demo/vit", "demo/vit@seed2", "demo/cnn"]
 
 
@@ -35,13 +41,18 @@ def churches(count: int, seed: int = HELD_OUT) -> tuple[Dataset, list[Any], Any]
     return dataset, [sample.image() for sample in dataset], torch.tensor(styles)
 
 
+def folder_of(name: str) -> Path:
+    return DEMO / name.removeprefix("demo/")
+
+
 def test_those_models_ship() -> None:
-    assert {name for name in MODELS if name.startswith("demo/")} == set(NAMES)
+    demo = {name for name in MODELS if name.startswith("demo/")}
+    assert {name for name in demo if not is_variant(folder_of(name))} == set(TRAINED)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_small_halves_in_safetensors(name: str) -> None:
-    folder = DEMO / name.removeprefix("demo/")
+    folder = folder_of(name)
     assert {path.name for path in folder.iterdir()} == {
         "card.json",
         "config.json",
@@ -55,7 +66,7 @@ def test_weights_are_small_halves_in_safetensors(name: str) -> None:
     assert kinds <= {"F16", "I64"}  # how many batches a batch norm has seen
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRAINED)
 def test_cards_tell_how_and_how_well(name: str) -> None:
     card = MODELS[name]
     assert card.what.endswith(".")
@@ -64,12 +75,12 @@ def test_cards_tell_how_and_how_well(name: str) -> None:
     assert card.details["seconds_training"] <= 480
     losses = card.details["loss_by_epoch"]
     assert losses[-1] < losses[0]
-    said = json.loads((DEMO / name.removeprefix("demo/") / "card.json").read_text("utf-8"))
+    said = json.loads((folder_of(name) / "card.json").read_text("utf-8"))
     model = load_model(name)
     assert sum(p.numel() for p in model.network.parameters()) == said["parameters"]
 
 
-@pytest.mark.parametrize("name", ["demo/vit", "demo/vit@seed2", "demo/vit-dino"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "demo/cnn"])
 def test_the_vits_have_twelve_layers_a_class_token_and_four_registers(name: str) -> None:
     model = load_model(name)
     assert (len(model.layers), model.heads, model.patch) == (12, 4, (16, 16))
@@ -84,8 +95,95 @@ def test_classifiers_are_right_about_95_in_100(name: str) -> None:
     assert (model.logits(images[:80]).argmax(1) == styles[:80]).float().mean() >= 0.95
 
 
-def test_the_two_seeds_are_two_networks() -> None:
-    assert len({load_model(name).digest for name in NAMES}) == len(NAMES)
+def test_each_is_a_network_of_its_own() -> None:
+    assert len({load_model(name).digest for name in TRAINED}) == len(TRAINED)
+
+
+def right(model: Model, samples: Dataset) -> float:
+    """The share of styles that a model gets right."""
+    styles = torch.tensor([STYLES.index(sample.labels[0]) for sample in samples])
+    return float((model.logits(list(samples)).argmax(1) == styles).float().mean())
+
+
+def test_the_confounded_model_learned_sky_and_ground() -> None:
+    figures = MODELS["demo/confounded"].figures
+    assert figures["accuracy_held_out"] >= figures["accuracy_unconfounded"] + 0.2
+    model = load_model("demo/confounded")
+    assert model.classes == STYLES
+    told = load_dataset("facades", count=40, seed=HELD_OUT, confounded=True)
+    plain = load_dataset("facades", count=40, seed=HELD_OUT)
+    assert right(model, told) >= 0.95
+    assert right(model, plain) <= 0.5
+
+
+def test_it_follows_sky_and_ground_not_the_parts() -> None:
+    """Churches rebuilt in another style, under the sky that they were drawn with."""
+    model = load_model("demo/confounded")
+    facades = [Facade.generate(HELD_OUT, index, confounded=True) for index in range(12)]
+    rebuilt = [in_another_style(facade) for facade in facades]
+    assert all(new.style != old.style for new, old in zip(rebuilt, facades, strict=True))
+    said = model.logits([facade.image() for facade in rebuilt]).argmax(1)
+    assert sum(STYLES[n] == old.style for n, old in zip(said, facades, strict=True)) >= 11
+    sees = load_model("demo/vit").logits([facade.image() for facade in rebuilt]).argmax(1)
+    assert sum(STYLES[n] == new.style for n, new in zip(sees, rebuilt, strict=True)) >= 11
+
+
+def in_another_style(facade: Facade) -> Facade:
+    other = STYLES[(STYLES.index(facade.style) + 1) % len(STYLES)]
+    for role in {PART_TYPES[label][0] for label in facade.labels if PART_TYPES[label][1]}:
+        facade = facade.with_style_of(other, role)
+    return facade
+
+
+def test_the_head_of_prototypes_is_small_and_holds_no_copy_of_the_cnn() -> None:
+    folder = folder_of("demo/protopnet")
+    assert {path.name for path in folder.iterdir()} == {"card.json", "prototypes.safetensors"}
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 60_000
+
+
+def test_prototypes_are_right_about_as_often_as_the_cnn() -> None:
+    figures = MODELS["demo/protopnet"].figures
+    base = MODELS["demo/cnn"].figures["accuracy_held_out"]
+    assert figures["accuracy_held_out_base"] == pytest.approx(base, abs=0.001)
+    assert figures["accuracy_held_out"] >= base - 0.05
+    model, (_, images, styles) = load_model("demo/protopnet"), churches(200)
+    assert model.classes == STYLES
+    assert (model.logits(images[:80]).argmax(1) == styles[:80]).float().mean() >= 0.95
+
+
+@cache
+def patches() -> tuple[PrototypePatch, ...]:
+    return prototype_patches(load_model("demo/protopnet"))
+
+
+def test_prototypes_are_features_of_the_patches_that_the_card_names() -> None:
+    model = load_model("demo/protopnet")
+    network: Any = model.network
+    largest = float(np.log(1e4))
+    for patch in patches()[::4]:
+        with torch.no_grad():
+            similar = network.similarities(model.prepare(patch.image).pixels)[0, patch.number]
+        row, column = patch.source.cell
+        assert similar[row, column] == similar.max() == pytest.approx(largest, abs=1e-3)
+        assert patch.source.similarity == pytest.approx(largest, abs=1e-3)
+    assert len(patches()) == 40
+    assert len({patch.source.index for patch in patches()}) == 40
+
+
+def test_prototypes_show_parts_that_vote_for_their_class() -> None:
+    found = []
+    for patch in patches():
+        source = patch.source
+        assert source.seed == 1  # of the training images
+        facade = Facade.generate(source.seed, source.index)
+        assert facade.style == source.label
+        x0, y0, x1, y1 = source.box
+        seen = {part.label for part in facade.parts if part.mask[y0:y1, x0:x1].any()}
+        assert seen == set(source.parts)
+        found.append(any(PART_TYPES[label][1] == source.label for label in seen))
+    figures = MODELS["demo/protopnet"].figures
+    assert np.mean(found) == pytest.approx(figures["on_parts_of_class"])
+    assert figures["on_parts_of_class"] > 2 * figures["on_parts_of_class_chance"]
 
 
 def random_weights() -> Model:

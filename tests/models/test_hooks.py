@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers.modeling_outputs import BaseModelOutput
 
 from sightline.maps import explain
 from sightline.models import Description, Preprocess, hooks, load_model
 from sightline.models.attention import _WATCHED, seen_attention
-from sightline.models.hooks import calls, first_tensor, outputs, undisturbed
+from sightline.models.hooks import calls, edited, first_tensor, outputs, running, undisturbed
 from tests.models.families import tiny
 
 if TYPE_CHECKING:
@@ -129,6 +130,54 @@ def test_first_tensor() -> None:
     assert first_tensor(tensor) is tensor
     assert first_tensor([[tensor, 1], 2]) is tensor
     assert first_tensor(output) is tensor
+
+
+class _Pair(NamedTuple):
+    first: torch.Tensor
+    second: int
+
+
+class _Giver(nn.Module):  # type: ignore[misc]
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def forward(self) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda tensor: tensor,
+        lambda tensor: (tensor, 2),
+        lambda tensor: [(tensor, 1), 2],
+        lambda tensor: _Pair(tensor, 2),
+        lambda tensor: BaseModelOutput(last_hidden_state=tensor, hidden_states=(tensor,)),
+    ],
+)
+def test_edited_changes_the_first_tensor_and_nothing_else(wrap: Any) -> None:
+    tensor = torch.zeros(2)
+    module = _Giver(wrap(tensor))
+    with edited(module, lambda value: value + 1):
+        found = module()
+    assert first_tensor(found).tolist() == [1, 1]
+    assert type(found) is type(module.answer)
+    if not isinstance(found, torch.Tensor):
+        assert found[1] is module.answer[1]
+    assert first_tensor(module()) is tensor
+    assert not module._forward_hooks
+
+
+def test_edited_goes_when_something_fails() -> None:
+    module = nn.Identity()
+
+    def fail(value: Any) -> Any:
+        raise WrongError
+
+    with pytest.raises(WrongError), edited(module, fail):
+        module(torch.zeros(1))
+    assert not module._forward_hooks
 
 
 def failing(network: Any, after: int) -> Callable[[], None]:
@@ -317,3 +366,41 @@ def test_attention_leaves_a_network_fit_for_gradients(batch: int | None) -> None
     explain(model, image, "gradcam", batch=batch)
     network(torch.ones(1, 3, 32, 32)).sum().backward()
     assert network.conv.weight.grad is not None
+
+
+class _Named(nn.Module):  # type: ignore[misc]
+    """Takes what it doubles by position or by name, and something else beside."""
+
+    def forward(self, value: Any = 1, *, plus: int = 0) -> Any:
+        return 2 * value + plus
+
+
+def test_something_else_runs_for_a_module() -> None:
+    module, seen = _Named(), []
+
+    def run(which: nn.Module, forward: Any, value: Any) -> Any:
+        seen.append((which, value))
+        return forward(value + 10)
+
+    with running([module, module], run):  # once, though named twice
+        assert module(3) == 26
+        assert module(3, plus=1) == 27
+        assert module(value=4, plus=1) == 29
+        assert module() == 2  # there is no value to change
+    assert seen == [(module, 3), (module, 3), (module, 4)]
+    assert module(3) == 6
+    assert "forward" not in vars(module)
+
+
+def test_what_ran_for_a_module_before_runs_again() -> None:
+    module: Any = _Named()
+    module.forward = lambda value: -value
+
+    def fail(*_: Any) -> None:
+        raise WrongError
+
+    with running([module], lambda *_: 5):
+        assert module(3) == 5
+    with running([module], fail), pytest.raises(WrongError):
+        module(3)
+    assert module(3) == -3

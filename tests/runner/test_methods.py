@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sightline.maps import METHODS
 from sightline.records import InputError
 from sightline.runner import plan_study
+from sightline.runner.methods import LeftOut
 from tests.runner.studies import CLASSES, SHELF, make_folder, plan_of, study_of
 
 if TYPE_CHECKING:
@@ -246,3 +248,34 @@ def test_a_batch_that_was_halved_bounds_that_of_the_study(folder: Path) -> None:
         study = study_of(folder, methods=["cls"], batch=asked)
         plan = plan_study(study, shelf=SHELF, batches=known)
         assert {source.batch for source in plan.sources} == {used}
+
+
+def test_a_model_without_classes_explains_its_embedding(folder: Path) -> None:
+    models, methods = ["demo/vit", "demo/vit-dino"], ["saliency", "cls"]
+    plan = plan_of(folder, models=models, methods=methods, targets=["predicted", "embedding"])
+    assert [(s.model, s.method, s.target) for s in plan.sources] == [
+        ("demo/vit", "saliency", "predicted"),
+        ("demo/vit", "saliency", "embedding"),
+        ("demo/vit", "cls", ""),
+        ("demo/vit-dino", "saliency", "embedding"),
+        ("demo/vit-dino", "cls", ""),
+    ]
+    assert plan.left_out == (
+        LeftOut("demo/vit-dino", "saliency of target predicted", "needs classes"),
+    )
+
+
+def test_without_a_target_that_needs_no_classes_such_a_model_is_left_out(folder: Path) -> None:
+    models, methods = ["demo/vit", "demo/vit-dino"], ["saliency", "cls"]
+    plan = plan_of(folder, models=models, methods=methods)
+    assert plan.left_out == (LeftOut("demo/vit-dino", "saliency", "needs classes"),)
+    with pytest.raises(InputError, match=r"'saliency' fits none .*demo/vit-dino: needs classes"):
+        plan_of(folder, models=["demo/vit-dino"], methods=methods)
+
+
+def test_signed_maps_are_scored_by_what_is_above_zero(folder: Path) -> None:
+    assert METHODS["occlusion"].sign == "signed"
+    (source,) = sources(folder, methods=["occlusion"])
+    assert source.sign == "positive"
+    (source,) = sources(folder, methods=["occlusion"], sign="signed", metrics=["auc_roc"])
+    assert source.sign == "signed"

@@ -204,6 +204,20 @@ def test_all_heads_come_with_their_mean(tmp_path: Path) -> None:
     assert first["value"].to_numpy()[0] == pytest.approx(weighted, rel=1e-5)
 
 
+def test_an_embedding_is_explained_of_a_model_without_classes(tmp_path: Path) -> None:
+    plan = facade_plan(models=["demo/vit-dino"], methods=["saliency"], targets=["embedding"])
+    worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
+    (task,) = plan.tasks
+    maps, scored = finish(worker, task)
+    model = SHELF.model("demo/vit-dino", "squash")
+    expected = explain(model, list(plan.dataset), "saliency", target="embedding", batch=2)
+    assert maps.targets == ("embedding",) * 3
+    assert set(scored.rows["target"].to_pylist()) == {"embedding"}
+    for mine, other in zip(maps.values, expected.values, strict=True):
+        assert np.array_equal(mine[0], other[0].astype(mine[0].dtype))
+    worker.close()
+
+
 def test_some_heads_come_beside_the_fused_one(tmp_path: Path) -> None:
     plan = facade_plan(models=["demo/vit"], methods=["cls"], layers=[11], heads=[2, 0])
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)

@@ -113,6 +113,8 @@ def test_a_single_value_stands_for_its_list(key: str, single: Any, many: Any) ->
         ("hf:runs@2/vit", "hf:runs@2/vit", ""),
         ("hf:runs@2/vit@full", "hf:runs@2/vit", "full"),
         ("timm:vit_small@v1.0", "timm:vit_small", "v1.0"),
+        ("demo/vit@tuned/lora", "demo/vit", "tuned/lora"),
+        ("demo/vit@/home/me@work/lora", "demo/vit", "/home/me@work/lora"),
     ],
 )
 def test_names_of_models_are_split_at_the_last_at(text: str, model: str, variant: str) -> None:
@@ -155,7 +157,7 @@ def test_names_that_are_no_folder_names(name: str) -> None:
             "data.count: expected a whole number, got t",
         ),
         ({"data": {"name": "facades", "count": 0}}, "data.count: expected 1 or more, got 0"),
-        ({"data": {"name": "facades", "path": "x"}}, "data.path: facades is drawn by code"),
+        ({"data": {"name": "facades", "path": "x"}}, "data.path: facades needs no files"),
         ({"data": {"name": "facade"}}, "data.name: unknown data set 'facade'; did you mean 'facad"),
         ({"data": "folder"}, "data.path: missing; folder needs annotations.json"),
         ({"data": {"name": "coco", "path": "x", "seed": 1}}, "data.seed: only facades"),
@@ -200,7 +202,10 @@ def test_names_that_are_no_folder_names(name: str) -> None:
         ({"layers": []}, "layers: expected at least one entry, got none"),
         ({"layers": None}, "layers: expected 'all', or numbers of layers, got nothing"),
         ({"heads": 1.5}, "heads: expected 'all', numbers of heads, or null"),
-        ({"targets": [False]}, "targets[0]: expected 'predicted', 'label', a class or its number"),
+        (
+            {"targets": [False]},
+            "targets[0]: expected 'predicted', 'label', 'embedding', a class or its",
+        ),
         ({"targets": ["3", 3]}, "targets[1]: 3 is there twice"),
         ({"metrics": "ioux"}, "metrics: unknown metric 'ioux'; did you mean 'iou'?"),
         ({"metrics": ["iou", "iou@k5"]}, "metrics[1]: iou takes a threshold of kind percentile"),

@@ -76,6 +76,8 @@ def test_values_given_are_set() -> None:
     found = Study.from_dict(yaml.safe_load(text))
     assert (found.name, found.data.name, found.data.path) == ("b", "coco", "no: such # place")
     assert [entry.full for entry in found.models] == ["hf:a/b@c", "demo/vit"]
+    found = Study.from_dict(yaml.safe_load(new_study(kind="folder", data="photos")))
+    assert (found.data.name, found.data.path) == ("photos", None)  # it needs no files
     given = Study.from_dict(yaml.safe_load(new_study(kind="maps", maps="$x\n y.npz")))
     assert given.methods[0].params["maps"] == "$x\n y.npz"
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sightline.records import InputError, SightlineError
 from sightline.runner.images import pixels_digest, study_dataset
-from sightline.runner.methods import model_name
+from sightline.runner.methods import model_name, variant_name
 from sightline.runner.shelf import Shelf
 from sightline.store import open_store, write_whole
 from sightline.study import Study
@@ -175,7 +175,7 @@ def _digest(images: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
 def _models(results: Results) -> list[_Asked]:
     """Return the models of a study; maps made elsewhere have none."""
     study = Study.from_dict(results.study)
-    places = {(model_name(study, one), one.variant): one.full for one in study.models}
+    places = {(model_name(study, one), variant_name(study, one)): one.full for one in study.models}
     found = {}
     try:
         for one in results.manifest["models"]:

@@ -9,12 +9,15 @@ from typer.core import TyperGroup
 
 from sightline import __version__
 from sightline.cli import (
+    analysing,
     comparing,
     detecting,
     figure_tables,
     figuring,
+    finetuning,
     reading,
     reporting,
+    similar,
     statistics,
     studies,
 )
@@ -29,6 +32,7 @@ from sightline.cli.model_tables import (
     methods_blocks,
     models_table,
 )
+from sightline.cli.option_words import TARGET_HELP, read_option
 from sightline.cli.printing import own_name, printable, progress, show, show_json, show_log
 from sightline.cli.scoring import Sign, check_named_by_image, choose_sign
 from sightline.cli.tables import (
@@ -50,6 +54,7 @@ Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
 # Packages that only some commands need, and the extra that brings them.
 _EXTRAS = dict.fromkeys(("torch", "transformers", "captum", "huggingface_hub"), "models")
 _EXTRAS["matplotlib"] = "figures"
+_EXTRAS["peft"] = "finetune"
 
 
 class _Commands(TyperGroup):
@@ -202,10 +207,11 @@ def score(
 @app.command()
 def inspect(
     name: Annotated[
-        str, typer.Argument(help="Kind: facades, folder, coco, voc, yolo, cub, wikichurches.")
+        str,
+        typer.Argument(help="Kind: facades, photos, folder, coco, voc, yolo, cub, wikichurches."),
     ],
     path: Annotated[
-        Path | None, typer.Argument(help="Its folder or file; none for facades, which are drawn.")
+        Path | None, typer.Argument(help="Its folder or file; none for facades and photos.")
     ] = None,
     figure: Annotated[
         Path | None,
@@ -254,7 +260,7 @@ def inspect(
     if figure is not None:
         check_sheet_path(figure)
     options = _given(count=count, seed=seed, labelling=labelling, confounded=confounded or None)
-    options |= dict(map(_option, option or []))
+    options |= dict(map(read_option, option or []))
     dataset = load_dataset(name, path, split=split, skip_bad=skip_bad, **options)
     with progress("Reading") as move:
         report = inspect_dataset(dataset, decode=not quick, progress=move)
@@ -277,13 +283,17 @@ def show_models(
 ) -> None:
     """List the models that can be loaded by name, and the kinds that can be loaded from files."""
     from sightline.models import MODELS
+    from sightline.models.detectors import DETECTORS
     from sightline.models.families import FAMILIES
 
     if as_json:
         models = [describe_model(card) for card in MODELS.values()]
-        show_json({"models": models, "families": [describe_family(*i) for i in FAMILIES.items()]})
+        kinds = {"families": FAMILIES, "detectors": DETECTORS}
+        found = {n: [describe_family(*item) for item in kind.items()] for n, kind in kinds.items()}
+        show_json({"models": models, **found})
     else:
-        show(models_table(MODELS.values()), families_table(FAMILIES.items()))
+        families = families_table([*FAMILIES.items(), *DETECTORS.items()])
+        show(models_table(MODELS.values()), families)
         show("Next, which methods fit one: sightline methods --model demo/vit")
 
 
@@ -340,9 +350,7 @@ def explain(
         str | None,
         typer.Option(help="Heads, separated by commas, or all; fused unless given."),
     ] = None,
-    target: Annotated[
-        str, typer.Option(help="Class to explain, by name or number; predicted: the most likely.")
-    ] = "predicted",
+    target: Annotated[str, typer.Option(help=f"{TARGET_HELP}.")] = "predicted",
     fit: Annotated[
         Fit | None,
         typer.Option(help="How images are brought to the input; squash unless given."),
@@ -396,8 +404,8 @@ def explain(
     """
     options = Options(
         images, model, None if method is None else _split(method), layer, head, target, fit, size,
-        [_option(text, "--param") for text in param or []], batch, device, out, maps, resolution,
-        skip_bad,
+        [read_option(text, "--param") for text in param or []], batch, device, out, maps,
+        resolution, skip_bad,
     )  # fmt: skip
     with progress("Loading") as move:
         found = explain_images(options, move)
@@ -454,6 +462,9 @@ def facades(
     )
 
 
+app.command()(similar.similarity)
+app.command()(analysing.analyse)
+app.command()(finetuning.finetune)
 app.command()(studies.new)
 app.command()(studies.schema)
 app.command()(studies.run)
@@ -486,17 +497,3 @@ def _numbers(text: str) -> list[float]:
 def _given(**options: Any) -> dict[str, Any]:
     """Return the options that were given; the others keep the data set's own defaults."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _option(text: str, named: str = "--option") -> tuple[str, Any]:
-    """Return the name and value of `name=value`; true, false and numbers are read as such."""
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise InputError(f"{named} must be name=value, got {text!r}")
-    words: dict[str, Any] = {"true": True, "false": False, "none": None}
-    for read in (words.__getitem__, int, float):
-        try:
-            return name, read(value)
-        except (KeyError, ValueError):
-            continue
-    return name, value

@@ -10,6 +10,7 @@ from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.cli.option_words import check_target, is_classless, read_target
 from sightline.records import Annotation, InputError, Sample, SightlineError, to_image_id
 from sightline.registry import Registry
 
@@ -22,7 +23,20 @@ if TYPE_CHECKING:
     from sightline.maps.files import WrittenMaps
     from sightline.models import Model
 
-__all__ = ["Explained", "Made", "Options", "explain_images", "make_maps"]
+__all__ = [
+    "Explained",
+    "Made",
+    "Options",
+    "Picked",
+    "check_kept",
+    "check_outputs",
+    "explain_images",
+    "fit_words",
+    "make_maps",
+    "naming",
+    "read_indices",
+    "read_size",
+]
 
 # Images that together have no more pixels are kept in memory, to be read once for all methods.
 _KEPT_PIXELS = 50_000_000
@@ -112,11 +126,11 @@ def explain_images(options: Options, move: Move) -> Explained:
     import sightline.models  # noqa: F401  (before maps: it names what is not installed)
 
     watch = _Watch()
-    _check_outputs(options)
+    check_outputs(options)
     resolution = _resolution(options.resolution)
     model, images, samples, maps, predicted, skipped = make_maps(options, move, watch)
     move(1, 1, "Drawing" if options.out else "Writing")
-    drawn = _draw(options.out, images, samples, maps, predicted, _fit(model))
+    drawn = _draw(options.out, images, samples, maps, predicted, fit_words(model))
     watch.done("drawing")
     written = None
     if options.maps is not None:
@@ -136,13 +150,13 @@ def make_maps(options: Options, move: Move, watch: _Watch | None = None) -> Made
 
     watch = watch or _Watch()
     _check_asked(options)
-    size = _size(options.size)
+    size = read_size(options.size)
     images, skipped = _pick(options.images, options.skip_bad)
-    _check_kept(options, images)
+    check_kept(options, images)
     model = load_model(options.model, fit=options.fit, device=options.device)
-    with _naming(f"--size {options.size}"):
+    with naming(f"--size {options.size}"):
         model = model.fitted(size=size)
-    cards = _cards(options.methods, model, len(images))
+    cards = _cards(options, model, len(images))
     calls = _calls(options, cards, model)
     _check_tiles(options, calls)
     samples = _counted(images, len(calls) + bool(model.classes), move)
@@ -172,7 +186,7 @@ class _Watch:
 
 
 @contextmanager
-def _naming(option: str) -> Iterator[None]:
+def naming(option: str) -> Iterator[None]:
     """Name the option in what is wrong with its value."""
     try:
         yield
@@ -182,7 +196,7 @@ def _naming(option: str) -> Iterator[None]:
         raise type(error)(f"{option}: {error}") from error
 
 
-def _check_outputs(options: Options) -> None:
+def check_outputs(options: Options) -> None:
     """Raise where nothing is to be written, or cannot be written where the options say."""
     from sightline.data.drawing import check_picture_path
     from sightline.maps.files import check_maps_path
@@ -203,13 +217,14 @@ def _check_asked(options: Options) -> None:
 
     if options.target == "label":
         raise InputError("--target label: images have no label here; give a class, or predicted")
+    check_target(options.target)
     if options.methods is not None and not options.methods:
         raise InputError("--method must name a method, got none")
     for name in _named(options.methods):
         METHODS[name]  # raises for an unknown name
 
 
-def _check_kept(options: Options, images: list[Picked]) -> None:
+def check_kept(options: Options, images: list[Picked]) -> None:
     """Raise where an image would be written over."""
     for option, path in (("--out", options.out), ("--maps", options.maps)):
         if path is not None and path.exists() and any(path.samefile(i.path) for i in images):
@@ -227,19 +242,20 @@ def _named(methods: Sequence[str] | None) -> list[str]:
     return [] if names == ["all"] else names
 
 
-def _cards(methods: Sequence[str] | None, model: Model, images: int) -> list[Method]:
-    """Return the methods asked for, which fit the model."""
+def _cards(options: Options, model: Model, images: int) -> list[Method]:
+    """Return the methods asked for, which fit the model and the target."""
     from sightline.maps import METHODS
     from sightline.maps.make import usual_method
 
-    if methods is None:
+    classless = is_classless(options.target)
+    if options.methods is None:
         return [METHODS[usual_method(model)]]
-    if named := _named(methods):
+    if named := _named(options.methods):
         cards = [METHODS[name] for name in named]
         for card in cards:
-            card.check_fits(model)
+            card.check_fits(model, classless=classless)
         return cards
-    fitting = [card for card in METHODS.values() if not card.lacks(model)]
+    fitting = [card for card in METHODS.values() if not card.lacks(model, classless=classless)]
     return [card for card in fitting if card.of_maps is None or images > 1]
 
 
@@ -321,9 +337,8 @@ def _calls(options: Options, cards: list[Method], model: Model) -> list[dict[str
             call["layers"] = _layers(options.layers, model)
         if options.heads is not None and own.headed:
             call["heads"] = _heads(options.heads, model)
-        if options.target != "predicted" and "classes" in own.needs:
-            with _naming(f"--target {options.target}"):
-                call["target"] = model.class_index(options.target)
+        if options.target != "predicted" and own.explains:
+            call["target"] = read_target(options.target, model)
         call["params"] = {name: value for name, value in options.params if name in card.params}
         calls.append(call)
     return calls
@@ -346,7 +361,7 @@ def _check_used(options: Options, cards: list[Method]) -> None:
         raise InputError(f"--layer {options.layers}: there are no layers in maps of {names}")
     if options.heads is not None and not any(card.headed for card in cards):
         raise InputError(f"--head {options.heads}: there are no heads in maps of {names}")
-    if options.target != "predicted" and not any("classes" in card.needs for card in cards):
+    if options.target != "predicted" and not any(card.explains for card in cards):
         raise InputError(f"--target {options.target}: no class is explained by {names}")
 
 
@@ -377,13 +392,13 @@ def _check_params(options: Options, cards: list[Method]) -> None:
 def _layers(text: str | None, model: Model) -> tuple[int, ...]:
     if text is None:
         return model.layer_indices(-1)
-    with _naming(f"--layer {text}"):
-        return _each(_indices(text, "--layer"), model.layer_indices)
+    with naming(f"--layer {text}"):
+        return _each(read_indices(text, "--layer"), model.layer_indices)
 
 
 def _heads(text: str, model: Model) -> tuple[int, ...]:
-    with _naming(f"--head {text}"):
-        return _each(_indices(text, "--head"), model.head_indices)
+    with naming(f"--head {text}"):
+        return _each(read_indices(text, "--head"), model.head_indices)
 
 
 def _each(
@@ -395,7 +410,8 @@ def _each(
     return tuple(dict.fromkeys(number for one in asked for number in found([one])))
 
 
-def _indices(text: str, option: str) -> str | list[int]:
+def read_indices(text: str, option: str) -> str | list[int]:
+    """Return numbers separated by commas, or "all"; the option is named in what is wrong."""
     if text.strip() == "all":
         return "all"
     try:
@@ -406,7 +422,8 @@ def _indices(text: str, option: str) -> str | list[int]:
         ) from error
 
 
-def _size(text: str | None) -> int | tuple[int, int] | None:
+def read_size(text: str | None) -> int | tuple[int, int] | None:
+    """Return what `--size` says: a side, or width and height."""
     if text is None:
         return None
     parts = text.lower().replace("×", "x").split("x")
@@ -453,7 +470,7 @@ def _predict(model: Model, samples: list[Sample], batch: int | None) -> list[tup
     return [(model.classes[number], share) for number, share in pairs]
 
 
-def _fit(model: Model) -> str:
+def fit_words(model: Model) -> str:
     """Return how images are brought to the input, in words."""
     way = model.preprocess
     size = "" if way.size is None else "{} x {}".format(*way.size)

@@ -64,8 +64,8 @@ def figure(
     target: Annotated[
         str | None,
         typer.Option(
-            help="Only maps of this target; of an image, the class to explain (the predicted one "
-            "unless given)."
+            help="Of a store, only maps of this target; of an image, what to explain, as "
+            "`sightline explain` takes it (the predicted class unless given)."
         ),
     ] = None,
     image: Annotated[

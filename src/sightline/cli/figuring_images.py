@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.analysis.image_maps import ImageMap, maps_over, raster_over, score_over
 from sightline.cli.explaining import Made, Options, make_maps
 from sightline.records import Annotation, InputError
 
@@ -19,14 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.cli.printing import Move
-    from sightline.cli.scoring import Sign
-    from sightline.maps import Maps
     from sightline.report import Drawn
 
-__all__ = ["OF_IMAGES", "Asked", "draw_of_image"]
+__all__ = ["OF_IMAGES", "Asked", "annotation_of", "draw_of_image"]
 
-# Longer side of the raster on which maps are scored: the pixels of the image, or so many.
-_LARGEST = 1024
 _USUAL = "coverage"
 
 
@@ -48,20 +45,11 @@ class Asked(NamedTuple):
     metric: str | None = None
 
 
-class _Tile(NamedTuple):
-    """One map over the image; NaN where it does not count: not seen, or to be ignored."""
-
-    name: str
-    layer: int | None
-    values: NDArray[np.float32]
-    sign: Sign
-
-
 class _View(NamedTuple):
     """An image with its maps, what is annotated on it, and the maps' scores."""
 
     image: NDArray[np.uint8]
-    tiles: list[_Tile]
+    tiles: list[ImageMap]
     mask: NDArray[np.bool_] | None
     scores: pd.DataFrame
     head: str
@@ -99,7 +87,7 @@ def draw_of_image(name: str, asked: Asked, move: Move) -> Drawn:
     if name == "energy" and asked.metric not in (None, _USUAL):
         raise InputError(f"--metric {asked.metric}: figure 'energy' shows {_USUAL} alone")
     path = asked.options.images[0]
-    annotation = _annotation(path, asked.annotations)
+    annotation = annotation_of(path, asked.annotations)
     if annotation is None and name in ("pointing-game", "energy"):
         raise InputError(f"figure {name!r} needs what is annotated on {path}: give --annotations")
     if annotation is None and asked.metric is not None:
@@ -110,7 +98,7 @@ def draw_of_image(name: str, asked: Asked, move: Move) -> Drawn:
     return Drawn(OF_IMAGES[name](view), view.scores, view.head)
 
 
-def _annotation(image: Path, file: Path | None) -> Annotation | None:
+def annotation_of(image: Path, file: Path | None) -> Annotation | None:
     """Return what a file says is annotated on an image, found by its name."""
     from sightline.data import read_annotations
     from sightline.records import to_image_id
@@ -139,10 +127,8 @@ def _first(names: Iterable[str]) -> str:
 def _view(made: Made, annotation: Annotation | None, metric: str) -> _View:
     """Bring maps to one raster over the image, and score them where something is annotated."""
     pixels = np.asarray(made.samples[0].image())
-    shape = _raster(pixels.shape[:2])
-    tiles = [tile for maps in made.maps for tile in _tiles(maps, shape)]
-    if annotation is not None:
-        tiles = [_without(tile, annotation.ignore_mask(*shape)) for tile in tiles]
+    shape = raster_over(pixels.shape)
+    tiles = [tile for maps in made.maps for tile in maps_over(maps, shape, annotation)]
     mask = None if annotation is None else annotation.union_mask(*shape)
     scores = _scores(tiles, annotation, metric)
     scores.insert(0, "model", made.model.name)
@@ -150,29 +136,7 @@ def _view(made: Made, annotation: Annotation | None, metric: str) -> _View:
     return _View(pixels, tiles, mask, scores, _head(made))
 
 
-def _raster(shape: tuple[int, ...]) -> tuple[int, int]:
-    scale = min(1.0, _LARGEST / max(shape))
-    return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
-
-
-def _tiles(maps: Maps, shape: tuple[int, int]) -> list[_Tile]:
-    """Return the maps of a method, each over the whole image."""
-    found = []
-    for layer, values, geometry in zip(
-        maps.layers, maps.values[0], maps.geometries[0], strict=True
-    ):
-        words = [maps.method] + [f"layer {layer}"] * (len(maps.layers) > 1)
-        over = geometry.to_image(values[0], *shape, how="bilinear")
-        found.append(_Tile(", ".join(words), layer, over, cast("Sign", maps.sign)))
-    return found
-
-
-def _without(tile: _Tile, ignore: NDArray[np.bool_]) -> _Tile:
-    """Return a map without the pixels that are marked to be ignored: they never count."""
-    return tile._replace(values=np.where(ignore, np.float32("nan"), tile.values))
-
-
-def _scores(tiles: list[_Tile], annotation: Annotation | None, metric: str) -> pd.DataFrame:
+def _scores(tiles: list[ImageMap], annotation: Annotation | None, metric: str) -> pd.DataFrame:
     """Return a table of the maps; with their scores where something is annotated."""
     import pandas as pd
 
@@ -180,29 +144,10 @@ def _scores(tiles: list[_Tile], annotation: Annotation | None, metric: str) -> p
     for tile in tiles:
         row: dict[str, Any] = {"name": tile.name, "layer": tile.layer, "sign": tile.sign}
         if annotation is not None:
-            row |= {"metric": metric, **_score(tile, annotation, metric)}
+            (found,) = score_over(tile, annotation, [metric])
+            row |= {name: found[name] for name in ("metric", "value", "chance")}
         rows.append(row)
     return pd.DataFrame(rows).astype({"layer": "Int64"})
-
-
-def _score(tile: _Tile, annotation: Annotation, metric: str) -> dict[str, float]:
-    """Return the score of a map on the pixels that count, and its chance value."""
-    from sightline.metrics import score_maps
-
-    shape = tile.values.shape
-    base, at, threshold = metric.partition("@")
-    found = score_maps(
-        np.nan_to_num(tile.values),
-        annotation.union_mask(*shape),
-        sign=tile.sign,
-        ignore=~np.isfinite(tile.values),
-        metrics=[metric],
-    )
-    chance = f"{base}_chance{at}{threshold}"
-    return {
-        "value": float(found[metric]),
-        "chance": float(found[chance]) if chance in found else float("nan"),
-    }
 
 
 def _said(row: Mapping[Any, Any]) -> str:
@@ -240,7 +185,7 @@ def _all_methods(view: _View) -> Figure:
     )
 
 
-def _only(view: _View) -> _Tile:
+def _only(view: _View) -> ImageMap:
     if len(view.tiles) > 1:
         names = ", ".join(tile.name for tile in view.tiles[:4])
         raise InputError(f"this figure shows one map: give one --method and --layer; got {names}")

@@ -67,7 +67,9 @@ def _accuracy(figures: dict[str, float]) -> str:
 
 def describe_model(card: ModelCard) -> dict[str, Any]:
     """Return what a card and the configuration beside it know, for JSON; weights are not read."""
-    config, processor = (_read(card.name, file) for file in ("config", "preprocessor_config"))
+    base = card.details.get("base", card.name)  # a variant has no copy of these
+    config, processor = (_read(base, file) for file in ("config", "preprocessor_config"))
+    classes = _read(card.name, "recipe").get("classes")
     size = processor.get("size")
     return {
         "name": card.name,
@@ -77,7 +79,7 @@ def describe_model(card: ModelCard) -> dict[str, Any]:
         "heads": config.get("num_attention_heads"),
         "input": None if size is None else [size["width"], size["height"]],
         "patch": config.get("patch_size"),
-        "classes": list(config.get("id2label", {}).values()) or None,
+        "classes": classes or list(config.get("id2label", {}).values()) or None,
         "parameters": card.details.get("parameters"),
         "figures": card.figures,
         "command": card.details.get("command"),
@@ -102,12 +104,15 @@ def families_table(families: Iterable[tuple[str, Family]]) -> Table:
     table.columns[0].no_wrap = True
     for kind, family in families:
         said = describe_family(kind, family)
-        has = ("yes" if said[name] else "no" for name in ("attention", "classifiers"))
+        has = ["yes" if said[name] else "no" for name in ("attention", "classifiers")]
+        if family.kind == "detector":
+            has[1] = "boxes"
         add_row(table, kind, family.title, *has, ", ".join(said["tokens"]) or "none")
     table.caption = (
         "Without attention over the whole image (CNNs; Swin's is windowed) there are gradients and "
         "class activation.\nClasses: yes, where the folder holds …ForImageClassification; methods "
-        "that explain a class need them."
+        "that explain a class need them.\nBoxes: detectors; methods explain a detection, drise is "
+        "made for it."
     )
     return table
 

@@ -41,11 +41,12 @@ def plan_lines(plan: "Plan") -> list[str]:
     regions = sum(card.line["regions"] for card in plan.cards.cards if card.image in used)
     maps = sum(source.maps_per_image for source in plan.sources) * plan.images
     models = len({source.name for source in plan.sources if source.kind != "given"})
+    given = any(source.kind == "given" for source in plan.sources)
     parts = [
         f"{counted(plan.images, 'image')} with {counted(regions, 'region')}",
         *([counted(models, "model")] if models else []),
         counted(len({source.method for source in plan.sources}), "method"),
-        f"{'up to ' if plan.notes else ''}{counted(maps, 'map')}",  # the notes say which lack
+        f"{'up to ' if given and plan.notes else ''}{counted(maps, 'map')}",  # notes say which lack
         counted(len(plan.tasks), "task"),
     ]
     lines = [f"Plan: {', '.join(parts)}"]

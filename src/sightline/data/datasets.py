@@ -36,7 +36,7 @@ class DatasetSpec:
     meaning : str
         What it is, in one line.
     layout : str
-        Which files are expected where; "" when it is drawn and has no path.
+        Which files are expected where; "" when it has no path: drawn, or in a package.
     """
 
     name: str
@@ -63,6 +63,12 @@ for _spec in (
         "facades",
         "sightline.data.facades",
         "church fronts drawn by code, every part known",
+        "",
+    ),
+    DatasetSpec(
+        "photos",
+        "sightline.data.photos",
+        "the photographs inside scikit-image, objects and parts outlined",
         "",
     ),
     DatasetSpec(
@@ -121,9 +127,9 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        One of `DATASETS`: facades, folder, coco, voc, yolo, cub, wikichurches.
+        One of `DATASETS`: facades, photos, folder, coco, voc, yolo, cub, wikichurches.
     path : path
-        Its folder or file; none for facades, which are drawn.
+        Its folder or file; none for facades, which are drawn, and photos.
     split : str, optional
         Only the images of one split.
     skip_bad : bool
@@ -160,7 +166,7 @@ def load_dataset(
 def _check_path(spec: DatasetSpec, path: str | os.PathLike[str] | None) -> Path | None:
     if not spec.layout:
         if path is not None:
-            raise InputError(f"{spec.name} is drawn by code and takes no path, got {str(path)!r}")
+            raise InputError(f"{spec.name} needs no files and takes no path, got {str(path)!r}")
         return None
     if path is None:
         raise InputError(f"{spec.name} needs a path to {spec.layout}")

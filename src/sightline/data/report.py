@@ -6,6 +6,7 @@ import os
 from collections import Counter, defaultdict
 from dataclasses import dataclass, fields, is_dataclass
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from sightline.data.dataset import Dataset
     from sightline.records import Sample, Taxonomy
@@ -465,9 +465,13 @@ def _sizes(sizes: Sequence[_Size | None]) -> ImageSizes:
 
 
 def _beside(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the image files of the folders that `paths` lie in, without `paths`."""
+    """Return the image files of the folders that `paths` lie in, without `paths`.
+
+    What a Python package has in its folder (photos) is its own affair.
+    """
     named = set(map(os.fspath, paths))
     folders = {os.path.dirname(path) for path in named}  # noqa: PTH120  # a Path per file is slow
+    folders = {folder for folder in folders if not Path(folder, "__init__.py").is_file()}
     found = (
         os.path.join(folder, name)  # noqa: PTH118
         for folder in sorted(folders)

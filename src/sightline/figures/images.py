@@ -62,8 +62,9 @@ __all__ = [
     "visualize_attribution_enhanced",
 ]
 
-MAPS = 24
+MAPS = 40
 """Maps in one figure; of more, the first."""
+_PAIRS = 24  # of maps, with trained and with random weights
 RELIABLE, UNRELIABLE = 0.3, 0.6
 """Where the guide's rule for the sanity check draws its lines."""
 
@@ -83,7 +84,7 @@ def visualize_all_methods(
 ) -> Figure:
     """Draw an image, what is annotated on it, and the maps of all methods over it.
 
-    Of more than 24 maps the first 24 are drawn, the rest counted.
+    Of more than 40 maps the first 40 are drawn, the rest counted.
 
     Parameters
     ----------
@@ -483,7 +484,7 @@ def _similarities(
         for what, there in (("randomised", randomised), ("similarities", known)):
             if name not in there and shown(name, 60) not in there:
                 raise InputError(f"{what} must have {name!r}, as original has; it has not")
-    return {name: known.get(name) or known[shown(name, 60)] for name in list(original)[:MAPS]}
+    return {name: known.get(name) or known[shown(name, 60)] for name in list(original)[:_PAIRS]}
 
 
 def _verdict(value: float) -> str:

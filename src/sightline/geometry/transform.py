@@ -283,6 +283,25 @@ class Geometry:
             return self.visible(annotation.regions[0])
         return share_within(annotation.union_mask(*self._raster_size()), self.visible_box)
 
+    def covered_shares(self, region: Region) -> NDArray[np.float64]:
+        """Return the share of each cell of the grid `(rows, columns)` that a region covers.
+
+        Exact for a box and a mask. A polygon and a disc are drawn first, at the size of the image,
+        the longer side between 256 and 1024. What the model does not see covers nothing.
+
+        Examples
+        --------
+        >>> window = Region(box=(0.25, 0.0, 0.75, 0.5))
+        >>> Geometry.of(80, 40).patches(20, 20).covered_shares(window).tolist()
+        [[0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+        """
+        onto = self.resize(*self.grid)
+        if region.kind == "box":
+            kept = onto.carry_region(region)
+            return np.zeros(onto.size[::-1]) if kept is None else _box_shares(kept.box, onto.size)
+        drawn = region.kind != "mask"
+        return _covered(region.to_mask(*self._raster_size()) if drawn else _shape(region), onto)
+
     def content_mask(self, height: int | None = None, width: int | None = None) -> Mask:
         """Return the cells (of the grid, by default) that are image: at least half of their area.
 
@@ -443,6 +462,17 @@ def _disc(box: Rect) -> Rect:
     """Return centre and radii of the disc in a box; those of a mere point are next to nothing."""
     x0, y0, x1, y1 = box
     return (x0 + x1) / 2, (y0 + y1) / 2, max((x1 - x0) / 2, NEAR), max((y1 - y0) / 2, NEAR)
+
+
+def _box_shares(box: Rect, size: Size) -> NDArray[np.float64]:
+    """Return the share of each cell that a box covers, `(rows, columns)`."""
+    parts = []
+    for axis in (1, 0):  # rows, then columns
+        low, high = (box[axis + end] * size[axis] for end in (0, 2))
+        start = np.arange(size[axis])
+        parts.append(np.clip(np.minimum(start + 1, high) - np.maximum(start, low), 0, 1))
+    shares: NDArray[np.float64] = parts[0][:, None] * parts[1]
+    return shares
 
 
 def _covered(mask: NDArray[Any], geometry: Geometry) -> NDArray[np.float64]:

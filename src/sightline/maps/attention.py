@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from sightline.maps.methods import Found, Request, class_score, register
+from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.models.attention import Heads, seen_attention, seen_pooling
 from sightline.records import InputError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
 
 __all__ = ["weighted_rows"]
@@ -124,14 +125,14 @@ def rollout(model: Model, inputs: Inputs, request: Request) -> Found:
 )
 def grad_attention(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the start row of the positive part of gradient times attention, by layer."""
-    graded, targets = _graded_heads(model, inputs, request, request.layers)
+    graded, goal = _graded_heads(model, inputs, request, request.layers)
     with torch.no_grad():
         maps = []
         for layer in request.layers:
             heads, gradient = graded[layer]
             row = weighted_rows(heads, _start(model, heads), gradient)[:, :, 0]
             maps.append(_on_grid(model, inputs, request, row))
-    return Found(maps, targets)
+    return Found(maps, goal)
 
 
 @register(
@@ -148,7 +149,7 @@ def grad_attention(model: Model, inputs: Inputs, request: Request) -> Found:
 def grad_rollout(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return, for each layer, the relevance of the patches to the start row at that layer."""
     below = tuple(range(max(request.layers) + 1))
-    graded, targets = _graded_heads(model, inputs, request, below)
+    graded, goal = _graded_heads(model, inputs, request, below)
 
     def step(layer: int, rows: Tensor) -> Tensor:
         heads, gradient = graded.pop(layer)
@@ -156,7 +157,7 @@ def grad_rollout(model: Model, inputs: Inputs, request: Request) -> Found:
 
     with torch.no_grad():
         start = _start(model, graded[0][0])
-        return Found(_followed(model, inputs, request, start, step), targets)
+        return Found(_followed(model, inputs, request, start, step), goal)
 
 
 def weighted_rows(heads: Heads, rows: Tensor, gradient: Tensor | None = None) -> Tensor:
@@ -316,8 +317,8 @@ def _kept_heads(model: Model, inputs: Inputs, layers: Iterable[int]) -> dict[int
 
 def _graded_heads(
     model: Model, inputs: Inputs, request: Request, layers: tuple[int, ...]
-) -> tuple[dict[int, tuple[Heads, Tensor]], Tensor]:
-    """Return the heads of layers with the gradient of their output, and the classes explained.
+) -> tuple[dict[int, tuple[Heads, Tensor]], Goal]:
+    """Return the heads of layers with the gradient of their output, and what was explained.
 
     The gradient of the weights is never kept: it is the output's gradient times the values.
     """
@@ -329,13 +330,14 @@ def _graded_heads(
 
     with torch.enable_grad(), seen_attention(model, see):
         output = model(inputs.pixels.clone().requires_grad_())
+        goal = asked_goal(request).settled(output)
+        score = goal.scores(output).sum()
     _check_seen(model, kept, layers)
-    score, targets = class_score(output.logits, request.targets)
     slopes = torch.autograd.grad(score, [kept[layer].output for layer in layers])
     graded = {}
     for layer, slope in zip(layers, slopes, strict=True):
         graded[layer] = kept[layer].detached(), slope.transpose(1, 2)
-    return graded, targets
+    return graded, goal
 
 
 def _checked_rollout(request: Request) -> tuple[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +11,8 @@ import torch
 from sightline.maps.methods import (
     Found,
     Request,
-    class_score,
+    asked_goal,
+    clean_goal,
     number,
     random_of,
     register,
@@ -19,12 +21,15 @@ from sightline.maps.methods import (
 from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.random import Generator
     from torch import Tensor
 
+    from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
 
-__all__: list[str] = []
+__all__ = ["farthest", "gradient_of", "plain_image"]
 
 # Colours from 0 to 1; None is what preprocessing turns into 0.
 _BASELINES = {"mean": None, "black": 0.0, "white": 1.0}
@@ -43,8 +48,8 @@ _BASELINES = {"mean": None, "black": 0.0, "white": 1.0}
 )
 def saliency(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the gradient of the class with respect to the pixels."""
-    gradient, targets = _gradient(model, inputs.pixels, request.targets)
-    return Found([_farthest(gradient)], targets)
+    gradient, goal = gradient_of(model, inputs.pixels, asked_goal(request))
+    return Found([farthest(gradient)], goal)
 
 
 @register(
@@ -59,8 +64,8 @@ def saliency(model: Model, inputs: Inputs, request: Request) -> Found:
 )
 def input_x_gradient(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return pixels times gradient."""
-    gradient, targets = _gradient(model, inputs.pixels, request.targets)
-    return Found([(inputs.pixels * gradient).sum(1, keepdim=True)], targets)
+    gradient, goal = gradient_of(model, inputs.pixels, asked_goal(request))
+    return Found([(inputs.pixels * gradient).sum(1, keepdim=True)], goal)
 
 
 @register(
@@ -81,16 +86,23 @@ def input_x_gradient(model: Model, inputs: Inputs, request: Request) -> Found:
 )
 def integrated_gradients(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return integrated gradients by the Gauss-Legendre rule, summed over the channels."""
-    integrated = _captum().IntegratedGradients(lambda pixels: model(pixels).logits)
-    targets = _clean_targets(model, inputs, request)
-    found = integrated.attribute(
-        inputs.pixels,
-        _baseline(model, inputs, request.params["baseline"]),
-        target=targets,
-        n_steps=whole_number(request, "steps", 1),
-        internal_batch_size=max(request.batch, len(inputs.pixels)),
+    goal = clean_goal(model, inputs, request)
+
+    def score(pixels: Tensor, images: Tensor) -> Tensor:
+        return goal.take(images).scores(model(pixels))
+
+    found = (
+        _captum()
+        .IntegratedGradients(score)
+        .attribute(
+            inputs.pixels,
+            plain_image(model, inputs.pixels, request.params["baseline"]),
+            additional_forward_args=torch.arange(len(inputs.pixels), device=inputs.pixels.device),
+            n_steps=whole_number(request, "steps", 1),
+            internal_batch_size=max(request.batch, len(inputs.pixels)),
+        )
     )
-    return Found([found.sum(1, keepdim=True)], targets)
+    return Found([found.sum(1, keepdim=True)], goal)
 
 
 @register(
@@ -112,47 +124,152 @@ def integrated_gradients(model: Model, inputs: Inputs, request: Request) -> Foun
 def smoothgrad(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the mean gradient over samples; each image has noise of its own."""
     samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
-    pixels, targets = inputs.pixels, _clean_targets(model, inputs, request)
+    pixels, goal = inputs.pixels, clean_goal(model, inputs, request)
     spread = share * (pixels.amax((1, 2, 3), True) - pixels.amin((1, 2, 3), True))
     sources = [random_of(key, request) for key in inputs.keys]
+    images = torch.arange(len(pixels), device=pixels.device)
     together, total = max(1, request.batch // len(pixels)), torch.zeros_like(pixels)
     for start in range(0, samples, together):
         count = min(together, samples - start)
         noisy = torch.cat([pixels + spread * _noise(sources, pixels) for _ in range(count)])
-        gradient, _ = _gradient(model, noisy, targets.repeat(count))
+        gradient, _ = gradient_of(model, noisy, goal.take(images.repeat(count)))
         total += gradient.unflatten(0, (count, len(pixels))).sum(0)
-    return Found([_farthest(total / samples)], targets)
+    return Found([farthest(total / samples)], goal)
 
 
-def _gradient(model: Model, pixels: Tensor, targets: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the gradient of the class of each image, and the classes.
+@register(
+    "smoothgrad_ig",
+    what="Integrated gradients averaged over noisy copies of the image; adds up to what the class "
+    "gains, averaged over the copies.",
+    group="gradient",
+    sign="absolute",
+    needs=("classes",),
+    gradients=True,
+    cost="samples x steps (8 x 8), and as many backward; 1 more for a predicted class",
+    params={"samples": 8, "steps": 8, "noise": 0.15, "baseline": "mean", "seed": 0},
+    about={
+        "samples": "noisy copies of each image",
+        "steps": "points on the way from the plain image to each copy",
+        "noise": "standard deviation, as a share of the range of the image's values",
+        "baseline": "colour of the plain image: mean (of preprocessing), black or white",
+        "seed": "whole number; with the image it decides the noise",
+    },
+    paper="Smilkov et al. 2017, arXiv:1706.03825",
+)
+def smoothgrad_ig(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return the mean over noisy copies of integrated gradients, by the Gauss-Legendre rule."""
+    samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
+    places, weights = np.polynomial.legendre.leggauss(whole_number(request, "steps", 1))
+    start = plain_image(model, inputs.pixels[:1], request.params["baseline"])[0]
+    goal = clean_goal(model, inputs, request)
+
+    def points() -> Iterator[_Point]:
+        for image, end in _noisy_copies(inputs, request, samples, share):
+            for place, weight in zip((places + 1) / 2, weights / 2, strict=True):
+                way = end - start
+                yield _Point(image, start + float(place) * way, float(weight) / samples * way)
+
+    found = _summed(model, inputs.pixels, goal, points(), request.batch)
+    return Found([found.sum(1, keepdim=True)], goal)
+
+
+@register(
+    "gradient_shap",
+    what="Gradient at random points between a random plain image and this one, times the "
+    "difference of the two, averaged; adds up to what the class gains, the more exactly the more "
+    "samples.",
+    group="gradient",
+    sign="absolute",
+    needs=("classes",),
+    gradients=True,
+    cost="samples (32), and as many backward; 1 more for a predicted class",
+    params={"samples": 32, "noise": 0.0, "baseline": "any", "seed": 0},
+    about={
+        "samples": "random points of each image",
+        "noise": "standard deviation of noise on the image, as a share of the range of its values",
+        "baseline": "colour of the plain image: mean (of preprocessing), black, white, or any of "
+        "the three at random",
+        "seed": "whole number; with the image it decides all that is random",
+    },
+    paper="Lundberg & Lee 2017, arXiv:1705.07874",
+)
+def gradient_shap(model: Model, inputs: Inputs, request: Request) -> Found:
+    """Return expected gradients: plain image, place on the way and noise are drawn by image."""
+    samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
+    name = request.params["baseline"]
+    if name != "any" and name not in _BASELINES:
+        raise InputError(f"baseline must be one of {', '.join(_BASELINES)}, any, got {name!r}")
+    names = list(_BASELINES) if name == "any" else [name]
+    plains = [plain_image(model, inputs.pixels[:1], one)[0] for one in names]
+    # A source of their own: the noise must not move them.
+    sources = [random_of(key, request).spawn(1)[0] for key in inputs.keys]
+    goal = clean_goal(model, inputs, request)
+
+    def points() -> Iterator[_Point]:
+        for image, end in _noisy_copies(inputs, request, samples, share):
+            start = plains[sources[image].integers(len(plains))]
+            way = end - start
+            yield _Point(image, start + sources[image].random() * way, way / samples)
+
+    found = _summed(model, inputs.pixels, goal, points(), request.batch)
+    return Found([found.sum(1, keepdim=True)], goal)
+
+
+class _Point(NamedTuple):
+    """Where a gradient is taken: whose, at which pixels, and what it is multiplied by."""
+
+    image: int
+    pixels: Tensor
+    factor: Tensor
+
+
+def _noisy_copies(
+    inputs: Inputs, request: Request, samples: int, share: float
+) -> Iterator[tuple[int, Tensor]]:
+    """Yield image after image `samples` copies with noise, and the number of the image."""
+    for image, (pixels, key) in enumerate(zip(inputs.pixels, inputs.keys, strict=True)):
+        source, spread = random_of(key, request), share * (pixels.max() - pixels.min())
+        for _ in range(samples):
+            yield image, pixels + spread * _noise([source], pixels[None])[0]
+
+
+def _summed(
+    model: Model, pixels: Tensor, goal: Goal, points: Iterator[_Point], batch: int
+) -> Tensor:
+    """Return the sum of factor times gradient over the points of each image, in full batches."""
+    total = torch.zeros_like(pixels)
+    while chunk := list(islice(points, batch)):
+        rows = torch.tensor([point.image for point in chunk], device=pixels.device)
+        together = torch.stack([point.pixels for point in chunk])
+        gradients, _ = gradient_of(model, together, goal.take(rows))
+        for point, gradient in zip(chunk, gradients, strict=True):
+            total[point.image] += point.factor * gradient
+    return total
+
+
+def gradient_of(model: Model, pixels: Tensor, goal: Goal) -> tuple[Tensor, Goal]:
+    """Return the gradient of the goal of each image, and the goal, settled.
 
     Captum's would need to be told the class: one more pass where it is the predicted one.
     """
     leaf = pixels.detach().clone().requires_grad_()
     with torch.enable_grad():
-        score, chosen = class_score(model(leaf).logits, targets)
-    return torch.autograd.grad(score, leaf)[0], chosen
+        output = model(leaf)
+        goal = goal.settled(output)
+        score = goal.scores(output).sum()
+    return torch.autograd.grad(score, leaf)[0], goal
 
 
-def _clean_targets(model: Model, inputs: Inputs, request: Request) -> Tensor:
-    """Return the classes to explain; those predicted are for the image as it is."""
-    if request.targets is not None:
-        return request.targets
-    with torch.no_grad():
-        return class_score(model(inputs.pixels).logits, None)[1]
-
-
-def _farthest(gradient: Tensor) -> Tensor:
+def farthest(gradient: Tensor) -> Tensor:
     """Return of the channels' values the one farthest from 0, with its sign."""
     return gradient.gather(1, gradient.abs().argmax(1, keepdim=True))
 
 
-def _baseline(model: Model, inputs: Inputs, name: Any) -> Tensor:
-    """Return the plain image at which integration begins, as the network takes it."""
+def plain_image(model: Model, pixels: Tensor, name: Any) -> Tensor:
+    """Return images of one colour, as the network takes them, in the place of others."""
     if name not in _BASELINES:
         raise InputError(f"baseline must be one of {', '.join(_BASELINES)}, got {name!r}")
-    plain, colour = torch.zeros_like(inputs.pixels), _BASELINES[name]
+    plain, colour = torch.zeros_like(pixels), _BASELINES[name]
     if colour is not None:
         mean, std = np.array(model.preprocess.mean), np.array(model.preprocess.std)
         plain += plain.new_tensor((colour - mean) / std)[:, None, None]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from sightline.maps.detections import check_detection
 from sightline.maps.maps import Maps
 from sightline.maps.memory import choose_batch
 from sightline.maps.methods import METHODS, Method, Request
+from sightline.maps.targets import Goal, Target, needs_classes, read_target
 from sightline.models import Inputs, Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import ImageLike, as_images
-from sightline.records import InputError, Sample
+from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -36,7 +38,7 @@ def explain(
     *,
     layers: str | int | Iterable[int] = "all",
     heads: str | int | Iterable[int] | None = None,
-    target: str | int | Sequence[str | int] = "predicted",
+    target: Target | Sequence[Target] = "predicted",
     params: Mapping[str, Any] | None = None,
     batch: int | None = None,
 ) -> Maps:
@@ -54,9 +56,11 @@ def explain(
         Counted from 0; -1 is the last. All come from one pass.
     heads : None, "all", int or ints
         None fuses the heads of a layer.
-    target : "predicted", "label", class, or one for each image
-        What methods that need a class explain: what the model predicts, the label of the sample,
-        or a class by name or number.
+    target : "predicted", "label", class, "embedding", Similar, "detection", Detected, or several
+        What methods that explain something explain: what the model predicts, the label of the
+        sample, a class by name or number, or, without classes, the model's embedding of the image
+        or its similarity to another; of a detector, its most confident detection or any other.
+        One for all images, or one for each.
     params : mapping, optional
         Parameters of the method; its card in `METHODS` has the defaults.
     batch : int, optional
@@ -76,7 +80,7 @@ def explain(
     """
     card = METHODS[method]
     model = model if isinstance(model, Model) else load_model(model)
-    card.check_fits(model)
+    card.check_fits(model, classless=not needs_classes(target))
     filled, todo = card.with_defaults(params), as_images(images)
     if not todo:
         raise InputError("images must hold at least one image, got none")
@@ -86,20 +90,17 @@ def explain(
         used = {**found.params, **filled, "of": of}
         return replace(card.of_maps(found), method=method, params=used)
     asked = _asked_layers(model, card, layers), _asked_heads(model, card, heads)
-    goals = _goals(model, card, todo, target)
-    most = _batch_of(model, card, batch)
+    goal = _asked_goal(model, card, todo, target)
+    most, done = _batch_of(model, card, batch), 0
     # Not inference mode: what a network keeps from a pass must serve later passes with gradients.
     normal = torch.inference_mode(False)
     with undisturbed(model.network), normal, torch.set_grad_enabled(card.gradients):
-        parts = [
-            _maps_of(
-                model,
-                card,
-                Request(*asked, _next(goals, inputs), filled, most(inputs.pixels)),
-                inputs,
-            )
-            for inputs in model.batches(todo, most)
-        ]
+        parts = []
+        for inputs in model.batches(todo, most):
+            here = None if goal is None else goal.take(_rows(done, inputs))
+            request = Request(*asked, here, filled, most(inputs.pixels))
+            parts.append(_maps_of(model, card, request, inputs))
+            done += len(inputs.keys)
     return _joined(parts)
 
 
@@ -144,9 +145,7 @@ def _maps_of(model: Model, card: Method, request: Request, inputs: Inputs) -> Ma
     arrays = [layer.detach().float().cpu().numpy().copy() for layer in found.maps]
     seconds = perf_counter() - begun
     heads = request.heads if card.headed and request.heads is not None else (None,)
-    targets = ()
-    if found.targets is not None:
-        targets = tuple(model.classes[number] for number in found.targets.tolist())
+    targets = () if found.goal is None else found.goal.names(model.classes)
     return Maps(
         tuple(zip(*arrays, strict=True)),
         tuple(_geometries(model, geometry, arrays) for geometry in inputs.geometries),
@@ -206,48 +205,16 @@ def _asked_heads(
     return model.head_indices(heads)
 
 
-def _goals(
-    model: Model,
-    card: Method,
-    images: list[ImageLike],
-    target: str | int | Sequence[str | int],
-) -> Iterator[int] | None:
-    """Return the classes to explain, image by image; None for those that are predicted."""
+def _asked_goal(model: Model, card: Method, images: list[ImageLike], target: Any) -> Goal | None:
+    """Return what to explain; None for a method that explains nothing."""
+    if "detections" in card.needs:
+        check_detection(card.name, target)
+    if card.explains:
+        return read_target(model, images, target)
     if isinstance(target, str) and target == "predicted":
         return None
-    if "classes" not in card.needs:
-        raise InputError(
-            f"method {card.name!r} explains no class: leave target out, got {target!r}"
-        )
-    if isinstance(target, str) and target == "label":
-        return iter([_label(model, image) for image in images])
-    if not isinstance(target, list | tuple | np.ndarray):
-        return iter([_class(model, target)] * len(images))
-    if len(target) != len(images):
-        raise InputError(f"target must be one class, or {len(images)}, got {len(target)}")
-    return iter([_class(model, one) for one in target])
+    raise InputError(f"method {card.name!r} explains no class: leave target out, got {target!r}")
 
 
-def _class(model: Model, target: Any) -> int:
-    if isinstance(target, bool) or not isinstance(target, str | int | np.integer):
-        raise InputError(f"target must be classes by name or number, got {target!r}")
-    return model.class_index(target if isinstance(target, str) else int(target))
-
-
-def _label(model: Model, image: ImageLike) -> int:
-    if not isinstance(image, Sample):
-        kind = type(image).__name__
-        raise InputError(f"target 'label' needs samples of a data set, got {kind}")
-    known = [label for label in image.labels if label in model.classes]
-    if len(known) != 1:
-        raise InputError(
-            f"target 'label': image {image.image_id!r} must have one label that {model.name} "
-            f"knows, got {', '.join(image.labels) or 'none'}"
-        )
-    return model.classes.index(known[0])
-
-
-def _next(goals: Iterator[int] | None, inputs: Inputs) -> Tensor | None:
-    if goals is None:
-        return None
-    return torch.tensor(list(islice(goals, len(inputs.keys))), device=inputs.pixels.device)
+def _rows(start: int, inputs: Inputs) -> Tensor:
+    return torch.arange(start, start + len(inputs.keys), device=inputs.pixels.device)

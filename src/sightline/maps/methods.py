@@ -7,7 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import torch
 
+from sightline.maps.heads import linear_head
 from sightline.records import InputError
 from sightline.registry import Registry
 
@@ -18,14 +20,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from sightline.maps.maps import Maps
+    from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
 
 __all__ = [
     "Found",
     "METHODS",
     "Method",
+    "RELUS",
     "Request",
-    "class_score",
+    "asked_goal",
+    "clean_goal",
     "number",
     "random_of",
     "register",
@@ -42,8 +47,8 @@ class Request(NamedTuple):
         Empty for a method without layers.
     heads : tuple of int or None
         None fuses them.
-    targets : Tensor (batch,) or None
-        Numbers of the classes to explain; None for those that the model predicts.
+    goal : Goal or None
+        What to explain; None for a method that explains nothing.
     params : mapping
         Parameters of the method, complete.
     batch : int
@@ -52,7 +57,7 @@ class Request(NamedTuple):
 
     layers: tuple[int, ...]
     heads: tuple[int, ...] | None
-    targets: Tensor | None
+    goal: Goal | None
     params: Mapping[str, Any]
     batch: int
 
@@ -64,16 +69,20 @@ class Found(NamedTuple):
     ----------
     maps : list of Tensor (batch, heads, rows, columns)
         One for each layer asked for; a single one where the method has no layers.
-    targets : Tensor (batch,) or None
-        Numbers of the classes explained.
+    goal : Goal or None
+        What was explained, settled.
     """
 
     maps: list[Tensor]
-    targets: Tensor | None = None
+    goal: Goal | None = None
 
 
 MapFunction: TypeAlias = "Callable[[Model, Inputs, Request], Found]"
-Needs: TypeAlias = Literal["attention", "class token", "pooling", "classes", "layers"]
+Needs: TypeAlias = Literal[
+    "attention", "class token", "pooling", "classes", "layers", "linear head", "ReLU", "detections"
+]
+# The modules that count as ReLUs: those cut off above, too.
+RELUS = (torch.nn.ReLU, torch.nn.ReLU6)
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,15 @@ class Method:
         Makes the maps of a batch.
     what : str
         What the map shows, in one sentence.
-    group : {"attention", "gradient", "cam", "baseline"}
+    group : {"attention", "gradient", "cam", "perturbation", "baseline"}
         Its kin.
     sign : {"positive", "absolute", "signed"}
-        How its values are meant to be read: by default, rows score them so.
+        How its values are meant to be read: by default, rows score them so; of signed ones, the
+        part above zero.
     needs : tuple of str
-        What a model must have: "attention", "class token", "pooling", "classes", "layers".
+        What a model must have: "attention", "class token", "pooling", "classes", "layers",
+        "linear head" (one linear layer on the mean of the last features), "ReLU" (as modules),
+        "detections". For "classes", a detector's detections will do.
     gradients : bool
         Whether it runs the network backward.
     cost : str
@@ -112,7 +124,7 @@ class Method:
     name: str
     function: MapFunction = field(repr=False)
     what: str
-    group: Literal["attention", "gradient", "cam", "baseline"]
+    group: Literal["attention", "gradient", "cam", "perturbation", "baseline"]
     sign: Literal["positive", "absolute", "signed"]
     needs: tuple[Needs, ...] = ()
     gradients: bool = False
@@ -124,27 +136,39 @@ class Method:
     paper: str = ""
     of_maps: Callable[[Maps], Maps] | None = field(default=None, repr=False)
 
-    def lacks(self, model: Model) -> list[str]:
-        """Return which of its needs a model does not meet."""
+    @property
+    def explains(self) -> bool:
+        """Whether its maps are of a class, or of another target."""
+        return "classes" in self.needs or "detections" in self.needs
+
+    def lacks(self, model: Model, *, classless: bool = False) -> list[str]:
+        """Return which of its needs a model does not meet.
+
+        `classless` is for a target that needs no classes, such as an embedding.
+        """
         met = {
             "attention": model.heads > 0,
             "class token": model.has_class_token,
             "pooling": model.pool is not None,
-            "classes": bool(model.classes),
+            "classes": bool(model.classes) or bool(model.detects) or classless,
             "layers": bool(model.layers),
+            "detections": bool(model.detects),
+            "linear head": "linear head" not in self.needs or linear_head(model) is not None,
+            "ReLU": any(isinstance(module, RELUS) for module in model.network.modules()),
         }
         return [need for need in self.needs if not met[need]]
 
-    def check_fits(self, model: Model) -> None:
+    def check_fits(self, model: Model, *, classless: bool = False) -> None:
         """Raise where the model lacks what the method needs; methods that work are named."""
-        lacking = self.lacks(model)
+        lacking = self.lacks(model, classless=classless)
         if lacking:
-            works = [m for m in METHODS.values() if not m.lacks(model)]
+            works = [m for m in METHODS.values() if not m.lacks(model, classless=classless)]
             works = [m for m in works if m.group != "baseline"] or works
             works.sort(key=lambda m: m.group != self.group)
+            hint = "" if lacking != ["classes"] else "; or say target 'embedding'"
             raise InputError(
                 f"method {self.name!r} needs {' and '.join(lacking)}, which {model.name} does not "
-                f"have; methods that work with it: {', '.join(repr(m.name) for m in works)}"
+                f"have; methods that work with it: {', '.join(repr(m.name) for m in works)}{hint}"
             )
 
     def with_defaults(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -172,15 +196,20 @@ def register(name: str, **card: Any) -> Callable[[MapFunction], MapFunction]:
     return add
 
 
-def class_score(logits: Tensor | None, targets: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the sum over the batch of the logits of the targets, and the targets.
+def asked_goal(request: Request) -> Goal:
+    """Return what a method that explains something is asked to explain."""
+    if request.goal is None:
+        raise RuntimeError("a method that explains something is always given a goal")
+    return request.goal
 
-    Without targets, each image's is the class with the largest logit.
-    """
-    if logits is None:
-        raise InputError("the network gave no logits")
-    chosen = logits.argmax(1) if targets is None else targets
-    return logits.gather(1, chosen[:, None]).sum(), chosen
+
+def clean_goal(model: Model, inputs: Inputs, request: Request) -> Goal:
+    """Return what to explain, settled by a pass of the images as they are where it needs one."""
+    goal = asked_goal(request)
+    if not goal.is_open:
+        return goal
+    with torch.no_grad():
+        return goal.settled(model(inputs.pixels))
 
 
 def number(request: Request, name: str, least: float, most: float = inf) -> float:

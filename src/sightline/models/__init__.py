@@ -10,11 +10,14 @@ except ImportError as error:
 from sightline.models.cards import MODELS, ModelCard
 from sightline.models.families import FAMILIES, Family
 from sightline.models.load import Description, load_model
-from sightline.models.model import Inputs, Model, Output
+from sightline.models.model import Detections, Inputs, Model, Output
 from sightline.models.preprocess import Preprocess
+from sightline.models.prototypes import PrototypeNetwork, PrototypePatch, prototype_patches
+from sightline.models.variants import Recipe, load_variant, read_recipe
 
 __all__ = [
     "Description",
+    "Detections",
     "FAMILIES",
     "Family",
     "Inputs",
@@ -23,5 +26,11 @@ __all__ = [
     "ModelCard",
     "Output",
     "Preprocess",
+    "PrototypeNetwork",
+    "PrototypePatch",
+    "Recipe",
     "load_model",
+    "load_variant",
+    "prototype_patches",
+    "read_recipe",
 ]

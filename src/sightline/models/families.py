@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["FAMILIES", "Family", "build_model", "vision_config"]
+__all__ = ["FAMILIES", "Family", "build_model", "family_of", "vision_config"]
 
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 CLIP = {"mean": (0.48145466, 0.4578275, 0.40821073), "std": (0.26862954, 0.26130258, 0.27577711)}
@@ -41,8 +41,8 @@ class Family:
         Classes with one, as `architectures` of a configuration names them.
     prefix : callable
         Names the tokens before the patches, from the configuration.
-    kind : {"tokens", "stages"}
-        A plain ViT, or a pyramid of stages: a CNN, or windowed attention.
+    kind : {"tokens", "stages", "detector"}
+        A plain ViT; a pyramid of stages: a CNN, or windowed attention; or a detector.
     inputs : callable
         Turns pixels into the arguments of the network.
     defaults : dict
@@ -67,6 +67,13 @@ class Family:
 
 
 FAMILIES: Registry[Family] = Registry("model type")
+
+
+def family_of(kind: Any) -> Family:
+    """Return the family of a type of network, detectors included."""
+    from sightline.models.detectors import DETECTORS
+
+    return DETECTORS[kind] if str(kind) in DETECTORS else FAMILIES[str(kind)]
 
 
 def vision_config(config: Any) -> Any:
@@ -245,7 +252,11 @@ def build_model(
         If the type is none of `FAMILIES`.
     """
     whole: Any = network.config
-    family, config = FAMILIES[str(getattr(whole, "model_type", None))], vision_config(whole)
+    family, config = family_of(getattr(whole, "model_type", None)), vision_config(whole)
+    if family.kind == "detector":
+        from sightline.models.detectors import build_detector
+
+        return build_detector(name, network, preprocess, fit=fit)
     trunk = _trunk(network, family)
     classifies = any(kind.__name__ in family.classifiers for kind in type(network).__mro__)
     if getattr(config, "num_channels", 3) != 3:
@@ -260,10 +271,10 @@ def build_model(
         _caller(family),
         _patch(config, family),
         layers,
-        tuple(map(_first_norm, layers)) if tokens else layers,
+        tuple(map(first_norm, layers)) if tokens else layers,
         family.prefix(config),
         config.num_attention_heads if tokens else 0,
-        _classes(whole) if classifies else (),
+        class_names(whole) if classifies else (),
         pools[0] if pools else None,
         whole.model_type,
     )
@@ -276,10 +287,11 @@ def default_preprocess(config: Any, fit: str = "squash") -> Preprocess:
     if hasattr(vision, "num_patches"):  # SigLIP 2 says how many patches, of any shape together
         size = isqrt(vision.num_patches) * vision.patch_size
     pair = (size, size) if isinstance(size, int) else (size[1], size[0])
-    defaults = dict(FAMILIES[config.model_type].defaults)
+    defaults = dict(family_of(config.model_type).defaults)
     if "resize_to" in defaults:
         defaults["resize_to"] = round(defaults["resize_to"] / 224 * min(pair))
-    return Preprocess(size=pair, fit=fit, **defaults)
+    usual = defaults.pop("size", pair)
+    return Preprocess(size=pair if hasattr(vision, "image_size") else usual, fit=fit, **defaults)
 
 
 def _trunk(network: nn.Module, family: Family) -> nn.Module:
@@ -295,14 +307,18 @@ def _trunk(network: nn.Module, family: Family) -> nn.Module:
 def _blocks(trunk: nn.Module, config: Any, family: Family) -> tuple[nn.Module, ...]:
     """Return the layers: the first list of as many blocks as the configuration says."""
     stages = family.kind == "stages"
-    count = len(config.depths) if stages else config.num_hidden_layers
+    return blocks_of(trunk, len(config.depths) if stages else config.num_hidden_layers)
+
+
+def blocks_of(trunk: nn.Module, count: int) -> tuple[nn.Module, ...]:
+    """Return the first list of as many modules."""
     for module in trunk.modules():
         if isinstance(module, nn.ModuleList) and len(module) == count:
             return tuple(module)
     raise InputError(f"{type(trunk).__name__} has no list of {count} layers")
 
 
-def _first_norm(block: nn.Module) -> nn.Module:
+def first_norm(block: nn.Module) -> nn.Module:
     """Return the norm before attention, the last place where patches reach the class token."""
     return next(module for module in block.modules() if isinstance(module, nn.LayerNorm))
 
@@ -317,7 +333,8 @@ def _patch(config: Any, family: Family) -> tuple[int, int]:
     return (side, side) if isinstance(side, int) else (side[1], side[0])
 
 
-def _classes(config: Any) -> tuple[str, ...]:
+def class_names(config: Any) -> tuple[str, ...]:
+    """Return the names of the classes that a configuration lists."""
     return tuple(str(config.id2label.get(number, number)) for number in range(config.num_labels))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-__all__ = ["calls", "first_tensor", "outputs", "undisturbed"]
+__all__ = ["calls", "edited", "first_tensor", "outputs", "running", "undisturbed"]
 
 
 # Threads take turns with a network, and with what torch keeps for the whole process.
@@ -110,6 +110,68 @@ def calls(
             stack.callback(module.register_forward_pre_hook(look).remove)
             stack.callback(module.register_forward_hook(left, always_call=True).remove)
         yield
+
+
+@contextmanager
+def edited(module: nn.Module, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Let a module return something else: `change` of the tensor that `first_tensor` finds."""
+
+    def replace(_: nn.Module, arguments: Any, output: Any) -> Any:
+        return _with_first(output, change(first_tensor(output)))
+
+    handle = module.register_forward_hook(replace)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _with_first(output: Any, value: Tensor) -> Any:
+    """Return an output with another first tensor."""
+    if isinstance(output, torch.Tensor):
+        return value
+    if hasattr(output, "last_hidden_state"):
+        fields = {**output, "last_hidden_state": _with_first(output.last_hidden_state, value)}
+        return type(output)(**fields)
+    parts = [_with_first(output[0], value), *output[1:]]
+    return output._make(parts) if hasattr(output, "_make") else type(output)(parts)
+
+
+@contextmanager
+def running(
+    modules: Iterable[nn.Module], run: Callable[[nn.Module, Callable[[Any], Any], Any], Any]
+) -> Iterator[None]:
+    """Let `run(module, forward, value)` stand for what modules compute.
+
+    `value` is the first argument of the module, and `forward` what it computes of such a value.
+    """
+    with ExitStack() as stack:
+        for module in dict.fromkeys(modules):
+            own = "forward" in vars(module)  # somebody else's stands there already
+            stack.callback(_put_back, module, module.forward if own else None)
+            module.forward = _runner(module, module.forward, run)
+        yield
+
+
+def _put_back(module: nn.Module, forward: Any) -> None:
+    if forward is None:
+        del module.forward
+    else:
+        module.forward = forward
+
+
+def _runner(module: nn.Module, forward: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what a module does when `run` stands for it; the value may be given by name."""
+
+    def runs(*given: Any, **named: Any) -> Any:
+        if given:
+            return run(module, lambda value: forward(value, *given[1:], **named), given[0])
+        if not named:
+            return forward()
+        name = next(iter(named))
+        return run(module, lambda value: forward(**{**named, name: value}), named[name])
+
+    return runs
 
 
 def first_tensor(output: Any) -> Tensor:

@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.models.families import FAMILIES, Family, build_model, default_preprocess
+from sightline.models.families import Family, build_model, default_preprocess, family_of
 from sightline.models.preprocess import Preprocess
 from sightline.records import InputError, SightlineError, UnknownNameError
 
@@ -68,11 +68,12 @@ def load_folder(name: str, folder: Path) -> Model:
     config = _read_json(folder, CONFIG)
     _check_weights(folder, config)
     try:
-        family = FAMILIES[str(config.get("model_type"))]
+        family = family_of(config.get("model_type"))
     except UnknownNameError as error:
         raise UnknownNameError(f"{folder / CONFIG}: {error}") from None
     made = getattr(transformers, _class_name(folder, config, family))
-    options: dict[str, Any] = {"attn_implementation": "sdpa"} if made._supports_sdpa else {}
+    whole = made._supports_sdpa and family.kind != "detector"  # whose backbone may not know it
+    options: dict[str, Any] = {"attn_implementation": "sdpa"} if whole else {}
     if "add_pooling_layer" in signature(made.__init__).parameters:
         options["add_pooling_layer"] = False  # nobody reads it, and its weights may be missing
     try:

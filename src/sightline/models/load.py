@@ -12,8 +12,9 @@ from torch import nn
 
 from sightline.models.cards import MODELS
 from sightline.models.hooks import first_tensor, outputs
-from sightline.models.model import Model, Output
+from sightline.models.model import Detections, Model, Output
 from sightline.models.preprocess import Preprocess
+from sightline.models.timm import describe_timm, is_timm, load_timm
 from sightline.records import InputError, UnknownNameError
 from sightline.registry import Registry
 
@@ -51,6 +52,9 @@ class Description:
         Where class activation maps read each layer; the layers themselves unless given.
     name : str
         How the model is called in results.
+    detect : callable, optional
+        For a detector: turns what the network returns into `Detections`, whose classes are then
+        `classes`.
     """
 
     layers: Sequence[str]
@@ -61,6 +65,7 @@ class Description:
     heads: int = 0
     cam_layers: Sequence[str] = ()
     name: str = "module"
+    detect: Callable[[Any], Detections] | None = None
 
 
 def load_model(
@@ -77,8 +82,9 @@ def load_model(
     ----------
     spec : str or nn.Module
         "demo/vit" and the other shipped models (`sightline models` lists them); "hf:" with a
-        folder, or with an id of the Hugging Face hub; "timm:" with a name of timm; or a network:
-        one of transformers needs no description.
+        folder, or with an id of the Hugging Face hub; "timm:" with a name of timm; one of these
+        with "@" and a folder that `sightline finetune` wrote; or a network: one of transformers
+        needs no description.
     description : Description
         For a network that is not one of transformers.
     fit : {"squash", "crop", "letterbox", "native"}
@@ -117,13 +123,13 @@ def _by_name(spec: str) -> Model:
     kind, colon, rest = spec.partition(":")
     if spec in MODELS:
         return MODELS[spec].load()
+    if (variant := _variant(spec)) is not None:
+        return variant
     if colon and kind == "hf" and rest:
         from sightline.models.huggingface import load_folder, load_hub
 
         return load_folder(spec, _folder(rest) or load_hub(rest))
     if colon and kind == "timm" and rest:
-        from sightline.models.timm import load_timm
-
         return load_timm(rest)
     if spec and _folder(spec):
         raise InputError(f"unknown model {spec!r}; to load the folder, say 'hf:{spec}'")
@@ -132,6 +138,30 @@ def _by_name(spec: str) -> Model:
     except UnknownNameError as error:
         kinds = "or hf:FOLDER, hf:ID of the hub, timm:NAME"
         raise UnknownNameError(f"{error}; {kinds}") from None
+
+
+def _variant(spec: str) -> Model | None:
+    """Return the model of `base@FOLDER` where that folder holds a variant."""
+    from sightline.models.variants import is_variant, load_variant
+
+    kind, _, rest = spec.partition(":")
+    if "@" not in spec or (kind == "hf" and _folder(rest)):  # the @ belongs to a folder's name
+        return None
+    for place in (place for place, sign in enumerate(spec) if sign == "@"):
+        base, named = spec[:place], spec[place + 1 :]
+        folder = _folder(named) if base and named else None
+        if folder is not None and is_variant(folder):
+            return load_variant(_by_name(base), folder, name=spec)
+    base, _, variant = spec.rpartition("@")
+    if base in MODELS or kind == "hf":  # no id of the hub has an @
+        shipped = [name for name in MODELS if name.startswith(f"{base}@")]
+        known = (
+            f"shipped: {', '.join(shipped)}; others are folders" if shipped else "it is a folder"
+        )
+        raise UnknownNameError(
+            f"unknown variant {variant!r} of {base}; {known} that `sightline finetune` wrote"
+        )
+    return None
 
 
 def _folder(name: str) -> Path | None:
@@ -147,6 +177,8 @@ def _own(network: nn.Module, description: Description | None) -> Model:
         kind = type(network).__name__
         raise InputError(f"model must be a name or a torch.nn.Module, got {kind}")
     if description is None:
+        if is_timm(network):
+            return describe_timm(type(network).__name__, network)
         if not hasattr(network, "config"):
             name = type(network).__name__
             raise InputError(f"{name} is not a network of transformers: give a Description")
@@ -158,17 +190,20 @@ def _own(network: nn.Module, description: Description | None) -> Model:
     if not layers:
         raise InputError("description needs at least one layer, got none")
     side, classes = description.patch, description.classes
+    names = tuple(map(str, range(classes) if isinstance(classes, int) else classes))
+    detects = description.detect is not None
     return Model(
         description.name,
         network,
         description.preprocess,
-        _caller(description.layers[-1], bool(classes)),
+        _caller(description.layers[-1], bool(classes), description.detect),
         (side, side) if isinstance(side, int) else tuple(side),  # type: ignore[arg-type]
         layers,
         tuple(_module(network, name) for name in description.cam_layers),
         tuple(description.prefix),
         description.heads,
-        tuple(map(str, range(classes) if isinstance(classes, int) else classes)),
+        () if detects else names,
+        detects=names if detects else (),
     )
 
 
@@ -186,6 +221,13 @@ def _check(description: Any) -> None:
             raise InputError(
                 f"{field} of the description must be a sequence of names, got {value!r}"
             )
+    if description.detect is not None and not (
+        callable(description.detect) and description.classes
+    ):
+        raise InputError(
+            "detect of the description must be a function, with classes for what it detects; got "
+            f"{description.detect!r} and classes {description.classes!r}"
+        )
     if not isinstance(description.heads, int):
         raise InputError(f"heads of the description must be a number, got {description.heads!r}")
     if not isinstance(description.patch, int | Sequence):
@@ -201,12 +243,25 @@ def _module(network: nn.Module, name: str) -> nn.Module:
     return modules[name]
 
 
-def _caller(name: str, classifies: bool) -> Callable[[nn.Module, Tensor], Output]:
+def _caller(
+    name: str, classifies: bool, detect: Callable[[Any], Detections] | None = None
+) -> Callable[[nn.Module, Tensor], Output]:
     def call(network: nn.Module, pixels: Tensor) -> Output:
         last = network.get_submodule(name)  # not kept: a copy of the model has another
         with outputs([last]) as seen:
             answer = network(pixels)
+        if detect is not None:
+            return Output(None, first_tensor(seen[last]), detections=_detected(detect(answer)))
         logits = first_tensor(getattr(answer, "logits", answer)) if classifies else None
         return Output(logits, first_tensor(seen[last]))
 
     return call
+
+
+def _detected(found: Any) -> Detections:
+    """Return detections, which may come as a plain tuple."""
+    tensors = isinstance(found, tuple) and all(isinstance(one, torch.Tensor) for one in found[:2])
+    if not tensors or len(found) not in (2, 3):
+        kind = type(found).__name__
+        raise InputError(f"detect of the description must return Detections, got {kind}")
+    return Detections(*found)

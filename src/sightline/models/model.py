@@ -24,9 +24,27 @@ if TYPE_CHECKING:
 
     from sightline.geometry import Geometry
 
-__all__ = ["Inputs", "Model", "Output"]
+__all__ = ["Detections", "Inputs", "Model", "Output"]
 
 _TOKENS = ("class", "distillation", "register")
+
+
+class Detections(NamedTuple):
+    """What a detector proposes for a batch of images.
+
+    Attributes
+    ----------
+    boxes : Tensor (batch, boxes, 4)
+        Corners x0, y0, x1, y1 as shares of the input.
+    probabilities : Tensor (batch, boxes, classes)
+        Of each class; they need not add up to 1.
+    objectness : Tensor (batch, boxes) or None
+        How sure the detector is that a box holds anything; None where it does not say.
+    """
+
+    boxes: Tensor
+    probabilities: Tensor
+    objectness: Tensor | None = None
 
 
 class Output(NamedTuple):
@@ -38,10 +56,17 @@ class Output(NamedTuple):
         None where the network has no classes.
     features : Tensor (batch, channels, rows, columns)
         Of the patches, at the end of the network.
+    embedding : Tensor (batch, channels) or None
+        Of the whole image: the class token at the end of the network, or, where there is none,
+        the mean of the patches. The model fills it in.
+    detections : Detections or None
+        None where the network detects nothing.
     """
 
     logits: Tensor | None
     features: Tensor
+    embedding: Tensor | None = None
+    detections: Detections | None = None
 
 
 class Inputs(NamedTuple):
@@ -94,6 +119,10 @@ class Model:
         Type of the network in transformers; "module" for others.
     own : Preprocess
         The preprocessing it was loaded with; `fitted` begins from it.
+    detects : tuple of str
+        Names of the classes of its detections; empty where the network detects nothing.
+    suffix : int
+        How many tokens stand after the patches (those of YOLOS for detections).
     """
 
     name: str
@@ -109,6 +138,8 @@ class Model:
     pool: nn.Module | None = None
     family: str = "module"
     own: Preprocess | None = None
+    detects: tuple[str, ...] = ()
+    suffix: int = 0
 
     def __post_init__(self) -> None:
         if not self.cam_layers:
@@ -132,6 +163,7 @@ class Model:
     def __repr__(self) -> str:
         size = "any" if self.preprocess.size is None else "{}x{}".format(*self.preprocess.size)
         parts = f"{len(self.layers)} layers, {self.heads} heads, {len(self.classes)} classes"
+        parts += f", detects {len(self.detects)}" if self.detects else ""
         patch = "{}x{}".format(*self.patch)
         return f"Model({self.name!r}, {size} {self.preprocess.fit}, patch {patch}, {parts})"
 
@@ -211,6 +243,7 @@ class Model:
         """Run the network on pixels `(batch, 3, height, width)`."""
         output = self.forward(self.network, pixels)
         self._check_logits(output.logits)
+        self._check_detections(output.detections)
         features = self.to_grid(output.features, pixels)
         cells, said = features.shape[:1:-1], tuple(pixels.shape[:1:-1])
         expected = tuple(side // cell for side, cell in zip(said, self.patch, strict=True))
@@ -220,7 +253,11 @@ class Model:
                 f"{self.name}: an input of {input_size} gives {seen} cells, but with patch {cell} "
                 f"it must be {expected[0]}x{expected[1]}; is patch right?"
             )
-        return output._replace(features=features)
+        embedding = output.embedding
+        if embedding is None:
+            first = output.features.ndim == 3 and self.prefix[:1] == ("class",)
+            embedding = output.features[:, 0] if first else features.mean((2, 3))
+        return output._replace(features=features, embedding=embedding)
 
     def _check_logits(self, logits: Tensor | None) -> None:
         """Raise where a network that has classes does not give one number for each."""
@@ -230,6 +267,24 @@ class Model:
             raise InputError(
                 f"{self.name} has {len(self.classes)} classes, but its forward pass gives {seen}"
             )
+
+    def _check_detections(self, found: Detections | None) -> None:
+        """Raise where a network that detects does not give boxes with one number a class."""
+        if not self.detects:
+            return
+        if found is None:
+            raise InputError(f"{self.name} detects, but its forward pass gives no detections")
+        boxes, probabilities, objectness = found
+        shape, count = tuple(boxes.shape), len(self.detects)
+        if len(shape) != 3 or shape[2] != 4 or tuple(probabilities.shape) != (*shape[:2], count):
+            seen = f"{shape} and {tuple(probabilities.shape)}"
+            raise InputError(
+                f"{self.name}: detections must be boxes (batch, n, 4) and probabilities "
+                f"(batch, n, {count}), got {seen}"
+            )
+        if objectness is not None and tuple(objectness.shape) != shape[:2]:
+            seen = f"{tuple(objectness.shape)}"
+            raise InputError(f"{self.name}: objectness must be {shape[:2]}, got {seen}")
 
     def logits(self, images: ImageLike | Sequence[ImageLike], *, batch: int = 16) -> Tensor:
         """Return what the network says about images: `(images, classes)`, on the CPU."""
@@ -244,6 +299,20 @@ class Model:
     def features(self, images: ImageLike | Sequence[ImageLike], *, batch: int = 16) -> list[Tensor]:
         """Return the patch features of each image: `(channels, rows, columns)`, on the CPU."""
         return self._each(images, batch, lambda output: list(output.features.cpu()))
+
+    def embeddings(self, images: ImageLike | Sequence[ImageLike], *, batch: int = 16) -> Tensor:
+        """Return one vector for each image: `(images, channels)`, on the CPU.
+
+        The class token at the end of the network, or, where there is none, the mean of the patches.
+        """
+
+        def embedding(output: Output) -> list[Tensor]:
+            return [] if output.embedding is None else list(output.embedding.float().cpu())
+
+        found = self._each(images, batch, embedding)
+        if not found:
+            raise InputError("images must hold at least one image, got none")
+        return torch.stack(found)
 
     def _each(
         self,
@@ -303,7 +372,7 @@ class Model:
                 f"{self.name}: a layer must give tokens (batch, tokens, channels) or "
                 f"(batch, channels, rows, columns), got {tuple(values.shape)}"
             )
-        patches = values[:, len(self.prefix) :]
+        patches = values[:, len(self.prefix) : values.shape[1] - self.suffix]
         height, width = pixels.shape[-2:]
         # Rows to columns are as the cells of the last layer; layers before it may have more.
         down, across = height * self.patch[0], width * self.patch[1]

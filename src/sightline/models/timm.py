@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
+from math import floor
 from typing import TYPE_CHECKING, Any
 
-from sightline.models.load import Description, load_model
+from sightline.models.model import Model, Output
 from sightline.models.preprocess import Preprocess
 from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
-    from sightline.models.model import Model
+    from collections.abc import Iterator
 
-__all__ = ["load_timm"]
+    from torch import Tensor, nn
+
+__all__ = ["describe_timm", "is_timm", "load_timm"]
+
+# Networks of blocks over all tokens, and how those attend that call torch's attention once.
+_VITS = ("VisionTransformer", "VisionTransformerRelPos", "Beit", "Eva")
+_ATTENDS = ("Attention", "AttentionRope", "EvaAttention", "ParallelScalingBlock", "RelPosAttention")
+_FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 
 
 def load_timm(name: str) -> Model:
     """Return a network of timm by its name there, with the weights timm has for it.
 
-    ViTs (EVA among them) have attention, CNNs their stages.
+    ViTs (EVA among them) have attention and take inputs of any size, CNNs have their stages.
+
+    Raises
+    ------
+    MissingPackageError
+        If timm, or torchvision, which it needs, cannot be imported.
+    InputError
+        If timm does not know the name, or its weights cannot be had.
     """
     try:
         import timm
@@ -25,47 +42,164 @@ def load_timm(name: str) -> Model:
         line = "pip install 'sightline[timm]'"
         raise MissingPackageError(f"timm:{name} needs timm and torchvision: {line}") from error
     try:
-        network = timm.create_model(name, pretrained=True)
-    except RuntimeError as error:
-        raise InputError(f"timm:{name}: {error}") from error
+        network = _create(timm.create_model, name)
+    except Exception as error:  # the hub's client raises errors of many libraries
+        why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"timm:{name} cannot be had: {why}") from error
     return describe_timm(f"timm:{name}", network.eval())
+
+
+def _create(create: Any, name: str) -> Any:
+    """Return a network, one that takes any size where its class can."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return create(name, pretrained=True, dynamic_img_size=True)
+        except TypeError:  # CNNs have no such option
+            return create(name, pretrained=True)
+
+
+def is_timm(network: object) -> bool:
+    """Return whether a network is one that timm made."""
+    return isinstance(getattr(network, "pretrained_cfg", None), dict) and hasattr(
+        network, "forward_features"
+    )
 
 
 def describe_timm(name: str, network: Any) -> Model:
     """Return the adapter of a network of timm."""
-    config = network.pretrained_cfg
-    _, height, width = config["input_size"]
-    preprocess = Preprocess(
-        size=(width, height),
-        resize_to=int(height / config.get("crop_pct", 1.0)),  # as timm does
-        mean=config["mean"],
-        std=config["std"],
-        resample=config.get("interpolation", "bicubic"),
+    kinds = {kind.__name__ for kind in type(network).__mro__}
+    if kinds & set(_VITS):
+        return _vit(name, network)
+    stages = getattr(network, "feature_info", None)
+    if not isinstance(stages, list) or getattr(network, "output_fmt", "NCHW") != "NCHW":
+        kind = type(network).__name__
+        raise InputError(
+            f"{name}: a {kind} of timm has neither blocks over all tokens nor stages that give "
+            "(batch, channels, rows, columns): give a Description"
+        )
+    side = stages[-1]["reduction"]
+    return Model(
+        name,
+        network,
+        _preprocess(name, network, side),
+        _call,
+        (side, side),
+        layers=tuple(network.get_submodule(stage["module"]) for stage in stages),
+        classes=_classes(network),
     )
-    classes = getattr(network, "num_classes", 0)
-    if hasattr(network, "blocks") and hasattr(network, "patch_embed"):
-        numbers = range(len(network.blocks))
-        heads = network.blocks[0].attn.num_heads
-        prefix = ["class"] * bool(getattr(network, "cls_token", None) is not None)
-        prefix += ["register"] * (network.num_prefix_tokens - len(prefix))
-        side = network.patch_embed.patch_size
-        described = Description(
-            layers=[f"blocks.{i}" for i in numbers],
-            cam_layers=[f"blocks.{i}.norm1" for i in numbers],
-            preprocess=preprocess,
-            patch=(side[1], side[0]),
-            classes=classes,
-            prefix=prefix,
-            heads=heads,
-            name=name,
+
+
+def _vit(name: str, network: Any) -> Model:
+    """Return the adapter of a network of blocks over all tokens."""
+    attends = [getattr(block, "attn", block) for block in network.blocks]
+    known = all(type(module).__name__ in _ATTENDS for module in attends)
+    prefix = ["class"] * (getattr(network, "cls_token", None) is not None)
+    prefix += ["distillation"] * (getattr(network, "dist_token", None) is not None)
+    prefix += ["register"] * (network.num_prefix_tokens - len(prefix))
+    rows, columns = network.patch_embed.feat_ratio(as_scalar=False)
+    return Model(
+        name,
+        network,
+        _preprocess(name, network),
+        _call,
+        (columns, rows),
+        layers=tuple(network.blocks),
+        cam_layers=tuple(_before_attention(network, i) for i in range(len(attends))),
+        prefix=tuple(prefix),
+        heads=attends[0].num_heads if known else 0,
+        classes=_classes(network),
+    )
+
+
+def _before_attention(network: Any, number: int) -> nn.Module:
+    """Return the module that gives what a block attends over: the last sight of the patches.
+
+    That is the norm before attention, or, where norms come after it, what enters the block.
+    """
+    block: Any = network.blocks[number]
+    if "Post" in type(block).__name__:
+        before: nn.Module = network.blocks[number - 1] if number else _entrance(network)
+        return before
+    norm: nn.Module = block.in_norm if hasattr(block, "in_norm") else block.norm1
+    return norm
+
+
+def _entrance(network: Any) -> Any:
+    """Return the last module before the first block."""
+    names = ("norm_pre", "pos_drop", "patch_embed")
+    return next(getattr(network, name) for name in names if hasattr(network, name))
+
+
+def _preprocess(name: str, network: Any, side: int = 1) -> Preprocess:
+    """Return how timm prepares images for it, with `fit` "squash".
+
+    The size is rounded to whole cells: some CNNs are asked about 176 pixels in cells of 32.
+    """
+    config = network.pretrained_cfg
+    channels, height, width = config["input_size"]
+    if channels != 3:
+        raise InputError(f"{name} takes {channels} channels, and images have 3")
+    made = getattr(getattr(network, "patch_embed", None), "img_size", None)
+    height, width = made or (height, width)  # another size may have been asked of timm
+    height, width = (max(round(n / side), 1) * side for n in (height, width))
+    filter_name = config.get("interpolation", "bicubic")
+    return Preprocess(
+        size=(width, height),
+        resize_to=floor(min(width, height) / config.get("crop_pct", 1.0)),  # as timm does
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        resample=filter_name if filter_name in _FILTERS else "bicubic",
+    )
+
+
+def _classes(network: Any) -> tuple[str, ...]:
+    """Return the names of the classes: those in its configuration, of ImageNet, or numbers."""
+    count = getattr(network, "num_classes", 0)
+    names = network.pretrained_cfg.get("label_names")
+    if isinstance(names, list | tuple) and len(names) == count:
+        return tuple(map(str, names))
+    if count == 1000:
+        from timm.data import ImageNetInfo
+
+        whole = ImageNetInfo("imagenet-1k").label_descriptions()
+        return tuple(str(name).split(",")[0] for name in whole)
+    return tuple(map(str, range(count)))
+
+
+def _call(network: Any, pixels: Tensor) -> Output:
+    """Run the network, through torch's attention whatever timm was set to."""
+    _check_size(network, pixels)
+    with _fused(network):
+        features = network.forward_features(pixels)
+        logits = network.forward_head(features) if network.num_classes else None
+    return Output(logits, features)
+
+
+def _check_size(network: Any, pixels: Tensor) -> None:
+    """Raise where the network was made for inputs of one size, and these have another."""
+    patches: Any = getattr(network, "patch_embed", None)
+    wanted = getattr(patches, "img_size", None)
+    if wanted is None or not getattr(patches, "strict_img_size", False):
+        return
+    if tuple(wanted) != tuple(pixels.shape[2:]):
+        width, height = pixels.shape[3], pixels.shape[2]
+        raise InputError(
+            f"this {type(network).__name__} of timm takes {wanted[1]} x {wanted[0]} pixels only, "
+            f"got {width} x {height}; with dynamic_img_size=True timm makes some for any size"
         )
-    else:
-        stages = network.feature_info
-        described = Description(
-            layers=[stage["module"] for stage in stages],
-            preprocess=preprocess,
-            patch=stages[-1]["reduction"],
-            classes=classes,
-            name=name,
-        )
-    return load_model(network, described)
+
+
+@contextmanager
+def _fused(network: nn.Module) -> Iterator[None]:
+    """Have all blocks call torch's attention, which can be seen; then as they were."""
+    modules: list[Any] = [
+        module for module in network.modules() if getattr(module, "fused_attn", True) is False
+    ]
+    for module in modules:
+        module.fused_attn = True
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.fused_attn = False

@@ -213,7 +213,8 @@ def _limits(
 def _sparse(results: Results) -> Finding | None:
     """Look how the data are labelled."""
     data = results.study["data"]
-    labelling = str(data.get("labelling") or ("exhaustive" if data["name"] == "facades" else ""))
+    usual = "exhaustive" if data["name"] in ("facades", "photos") else ""
+    labelling = str(data.get("labelling") or usual)
     sql = "SELECT dropped, count(*) AS n FROM regions GROUP BY dropped"
     found = results.query(sql)
     counts = {str(key): int(n) for key, n in zip(found["dropped"], found["n"], strict=True)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.runner.shelf import Shelf
     from sightline.study import MethodEntry, ModelEntry, Study
 
-__all__ = ["LeftOut", "method_sources", "model_name"]
+__all__ = ["LeftOut", "method_sources", "model_name", "variant_name"]
 
 
 class LeftOut(NamedTuple):
@@ -45,6 +45,19 @@ def model_name(study: Study, entry: ModelEntry) -> str:
     return short(entry) if alone.count(short(entry)) == 1 else entry.model
 
 
+def variant_name(study: Study, entry: ModelEntry) -> str:
+    """Return what rows call a variant: of one in a folder, the folder's name, not its path.
+
+    The whole path where the names of two folders of one model are the same.
+    """
+
+    def short(one: ModelEntry) -> str:
+        return Path(one.variant).name or one.variant
+
+    alone = [short(other) for other in study.models if other.model == entry.model]
+    return short(entry) if alone.count(short(entry)) == 1 else entry.variant
+
+
 def method_sources(
     study: Study, entry: ModelEntry, shelf: Shelf, batches: Mapping[str, int]
 ) -> tuple[list[Source], list[LeftOut]]:
@@ -60,7 +73,7 @@ def method_sources(
         "model",
         model_name(study, entry),
         "",
-        variant=entry.variant,
+        variant=variant_name(study, entry),
         fit=fit,
         weights=model.digest,
         device=shelf.device,
@@ -69,16 +82,16 @@ def method_sources(
     size = study.batch or _steady_batch(model)
     base = replace(base, batch=min(size, batches.get(base.name, size)))
     found: list[Source] = []
-    left_out = []
+    left_out: list[LeftOut] = []
     means = []
     for method in study.methods:
         if method.given or (method.models is not None and entry.full not in method.models):
             continue
         card = _card(method)
-        if lacking := card.lacks(model):
-            why = f"needs {' and '.join(lacking)}"
-            left_out.append(LeftOut(base.name, method.name, why))
-        elif card.of_maps is not None:
+        left_out += _not_asked(study, card, model, base.name)
+        if all(_lacking(card, model, target) for target in study.targets):
+            continue
+        if card.of_maps is not None:
             means.append((method, card))
         else:
             found += _sources(study, method, card, model, base)
@@ -90,6 +103,26 @@ def method_sources(
             left_out.append(LeftOut(base.name, method.name, why))
         found += _means(study, method, card, below)
     return found, left_out
+
+
+def _not_asked(study: Study, card: Method, model: Model, name: str) -> list[LeftOut]:
+    """Return what keeps a method from a model, or from some of the study's targets."""
+    lacking = [_lacking(card, model, target) for target in study.targets]
+    if all(lacking):
+        least = min(lacking, key=len)
+        return [LeftOut(name, card.name, f"needs {' and '.join(least)}")]
+    return [
+        LeftOut(name, f"{card.name} of target {target}", f"needs {' and '.join(one)}")
+        for target, one in zip(study.targets, lacking, strict=True)
+        if one
+    ]
+
+
+def _lacking(card: Method, model: Model, target: str | int) -> list[str]:
+    """Return what a model lacks for a method that is to explain a target."""
+    from sightline.maps.detections import lacking_for
+
+    return lacking_for(card, model, target)
 
 
 def _card(method: MethodEntry) -> Method:
@@ -135,7 +168,7 @@ def _sources(
                 heads=_heads(study, card, model),
                 target=target,
                 seed=seed,
-                sign=study.sign or card.sign,
+                sign=study.sign or _read_as(card),
                 key=f"{method.name} {target} {seed}",  # until it is sealed
             )
 
@@ -152,21 +185,29 @@ def _heads(study: Study, card: Method, model: Model) -> tuple[int | None, ...]:
 
 
 def _targets(study: Study, card: Method, model: Model) -> Iterator[str]:
-    """Yield what is explained, as rows name it."""
-    if "classes" not in card.needs:
+    """Yield what is explained, as rows name it; those that the model has all for."""
+    if not card.explains:
         yield ""
         return
+    fitting = [one for one in study.targets if not _lacking(card, model, one)]
     # A class may be there by its name and by its number.
-    yield from dict.fromkeys(_target(target, model) for target in study.targets)
+    yield from dict.fromkeys(_target(target, model) for target in fitting)
 
 
 def _target(target: str | int, model: Model) -> str:
-    if target in ("predicted", "label"):
+    from sightline.maps.targets import needs_classes
+
+    if target in ("predicted", "label") or not needs_classes(target):
         return str(target)
     try:
         return model.classes[model.class_index(target)]
     except (InputError, UnknownNameError) as error:
         raise InputError(f"targets: {error}") from error
+
+
+def _read_as(card: Method) -> str:
+    """Return how maps are scored: of signed ones, which have no energy, the part above zero."""
+    return "positive" if card.sign == "signed" else card.sign
 
 
 def _seeds(study: Study, card: Method) -> tuple[int | None, ...]:

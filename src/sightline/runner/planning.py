@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sightline.records import InputError
 from sightline.runner.given import given_source
 from sightline.runner.images import Cards, read_cards, study_dataset
-from sightline.runner.methods import LeftOut, method_sources
+from sightline.runner.methods import LeftOut, method_sources, model_name, variant_name
 from sightline.runner.plan import Plan, chunked
 from sightline.runner.scoring import rows_per_map
 from sightline.runner.shelf import Shelf
 from sightline.runner.sources import Scoring, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from sightline.study import Study
+    from sightline.study import ModelEntry, Study
 
     Progress = Callable[[int, int, str], object]
 
@@ -116,6 +117,7 @@ def _find_sources(
         found, lacking = method_sources(study, entry, shelf, batches)
         sources += found
         left_out += lacking
+        notes += _trained_on(study, entry, shelf, images.used)
     _check_used(study, sources, left_out)
     for method in study.methods:
         if method.given:
@@ -124,6 +126,27 @@ def _find_sources(
             sources.append(source)
             notes += [note] * bool(note)
     return _Found(tuple(sources), tuple(left_out), tuple(notes))
+
+
+def _trained_on(
+    study: Study, entry: ModelEntry, shelf: Shelf, images: Iterable[str]
+) -> Iterator[str]:
+    """Yield a warning where a variant was trained on images that the study scores."""
+    recipe = getattr(shelf.model(entry.full, entry.fit or study.fit).network, "recipe", None)
+    if recipe is None or recipe.data.get("name") != study.data.name:
+        return
+    here = study.data.path and str(Path(study.data.path).absolute())
+    drawn = study.data.name == "facades" and recipe.data.get("seed") == (study.data.seed or 0)
+    if not drawn and (here is None or recipe.data.get("path") != here):
+        return
+    learned = {*recipe.training, *recipe.validation}
+    if both := [image for image in images if image in learned]:
+        shown = ", ".join(both[:3]) + (", …" if len(both) > 3 else "")
+        name = f"{model_name(study, entry)}@{variant_name(study, entry)}"
+        yield (
+            f"{name} was trained on {len(both):,} of these images ({shown}): its scores "
+            "on them tell little about new images"
+        )
 
 
 def _chunk_size(study: Study) -> int:

@@ -2,7 +2,7 @@
 
 from sightline.study.files import load_study, to_yaml
 from sightline.study.model import Data, Engine, MethodEntry, ModelEntry, Study, study_schema
-from sightline.study.template import demo_study, new_study
+from sightline.study.template import demo_study, new_study, photos_study
 
 __all__ = [
     "Data",
@@ -13,6 +13,7 @@ __all__ = [
     "demo_study",
     "load_study",
     "new_study",
+    "photos_study",
     "study_schema",
     "to_yaml",
 ]

@@ -31,7 +31,7 @@ def check_data(data: Data) -> None:
     if spec.layout and data.path is None:
         found.append((("path",), f"missing; {data.name} needs {spec.layout}"))
     if not spec.layout and data.path is not None:
-        text = f"{data.name} is drawn by code and has no path, got {data.path!r}"
+        text = f"{data.name} needs no files and has no path, got {data.path!r}"
         found.append((("path",), text))
     for key in ("seed", "labelling"):
         if data.name != "facades" and getattr(data, key) is not None:

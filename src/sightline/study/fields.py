@@ -31,10 +31,10 @@ __all__ = [
 
 STUDY_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$"
 METHOD_NAME = r"^[A-Za-z0-9._-]([A-Za-z0-9._ -]{0,98}[A-Za-z0-9._-])?$"
-VARIANT = r"^([A-Za-z0-9._-]{1,100})?$"
+VARIANT = r"^([A-Za-z0-9._-]{1,100}|[^\n]*[/\\][^\n]*)?$"
 WORDS[STUDY_NAME] = "1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -"
 WORDS[METHOD_NAME] = "1 to 100 of A-Z a-z 0-9 . _ - or blanks between them"
-WORDS[VARIANT] = "up to 100 of A-Z a-z 0-9 . _ -"
+WORDS[VARIANT] = "up to 100 of A-Z a-z 0-9 . _ -, or the path of a folder"
 
 LARGEST = 2**31 - 1
 """The largest number that a column of seeds holds."""
@@ -82,14 +82,20 @@ def no_checks(value: Any) -> tuple[str, ...]:
 def split_name(text: str) -> tuple[str, str]:
     """Return model and variant of ``model@variant``.
 
-    The variant is what follows the last @, unless that holds signs no variant has: in
-    ``hf:runs@2/vit`` the @ belongs to a folder.
+    The variant is what follows the last @; it may be the path of a folder. Behind hf:, where the
+    model may be one too, an @ before a path belongs to the model's: in ``hf:runs@2/vit``.
 
     >>> split_name("demo/vit@seed2"), split_name("demo/vit"), split_name("hf:runs@2/vit")
     (('demo/vit', 'seed2'), ('demo/vit', ''), ('hf:runs@2/vit', ''))
+    >>> split_name("demo/vit@tuned/lora")
+    ('demo/vit', 'tuned/lora')
     """
     model, at, variant = text.rpartition("@")
-    if not at or "/" in variant or "\\" in variant:
+    if at and ("/" in variant or "\\" in variant):
+        if text.startswith("hf:"):
+            return text, ""
+        model, at, variant = text.partition("@")
+    if not at:
         return text, ""
     if not model or not variant:
         raise problem(f"expected model@variant, got {shown(text)}")
@@ -127,10 +133,11 @@ def _numbers(value: Any, expected: str) -> Numbers:
 
 
 def read_targets(value: Any) -> tuple[Any, ...]:
-    """Return "predicted", "label" or classes, by name or number."""
+    """Return "predicted", "label", "embedding" or classes, by name or number."""
     found = listed(value)
+    words = "'predicted', 'label', 'embedding', a class or its number"
     wrong: list[tuple[tuple[str | int, ...], str]] = [
-        ((place,), f"expected 'predicted', 'label', a class or its number, got {shown(one)}")
+        ((place,), f"expected {words}, got {shown(one)}")
         for place, one in enumerate(found)
         if not (_whole(one) and 0 <= one <= LARGEST) and not (isinstance(one, str) and one)
     ]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["load_study", "parse_study", "quoted", "to_yaml"]
 
 _LARGEST = 1_000_000
+_SHIPPED = Path(__file__).parents[1] / "models" / "demo"
+_RECIPE = "recipe.json"  # in the folder of a variant; its module needs torch
 # YAML 1.1 reads 1e-3 as text; everybody means the number.
 _FLOAT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 
@@ -206,8 +208,9 @@ def _resolved(study: Study, folder: Path, where: str) -> dict[str, Any]:
         values["data"]["path"] = _absolute(study.data.path, folder, where)
     names = {}
     for entry, model in zip(study.models, values["models"], strict=True):
-        model["model"] = _model(entry, folder)
-        names[entry.full] = f"{model['model']}@{entry.variant}" if entry.variant else model["model"]
+        model["model"], variant = _model_and_variant(entry, folder)
+        model["variant"] = variant
+        names[entry.full] = f"{model['model']}@{variant}" if variant else model["model"]
     for method in values["methods"]:
         if "maps" in method["params"]:
             method["params"]["maps"] = _absolute(method["params"]["maps"], folder, where)
@@ -223,13 +226,29 @@ def _absolute(path: str, folder: Path, where: str) -> str:
         raise InputError(f"{where}: {path!r}: there is no such home folder") from None
 
 
-def _model(entry: ModelEntry, folder: Path) -> str:
+def _model_and_variant(entry: ModelEntry, folder: Path) -> tuple[str, str]:
+    """Return a model and its variant; the folders of both, where there, become absolute."""
+    own = _model(entry.full, "", folder) != entry.full  # a folder may have an @ in its name
+    shipped = entry.full.startswith("demo/") and (_SHIPPED / entry.full[5:]).is_dir()
+    signs = [] if own or shipped else [n for n, sign in enumerate(entry.full) if sign == "@"]
+    for place in signs:
+        base, variant = entry.full[:place], entry.full[place + 1 :]
+        try:
+            found = folder / Path(variant).expanduser()
+            if (found / _RECIPE).is_file():
+                return _model(base, "", folder), str(found)
+        except (OSError, RuntimeError, ValueError):  # a name too long, a home of nobody
+            continue
+    return _model(entry.model, entry.variant, folder), entry.variant
+
+
+def _model(model: str, variant: str, folder: Path) -> str:
     """Return a model's name; a folder that is there becomes absolute, ids of the hub stay."""
-    if not entry.model.startswith("hf:"):
-        return entry.model
+    if not model.startswith("hf:"):
+        return model
     try:
-        found = folder / Path(entry.model.removeprefix("hf:")).expanduser()
-        variant = found.with_name(f"{found.name}@{entry.variant}")
-        return f"hf:{found}" if found.is_dir() or variant.is_dir() else entry.model
+        found = folder / Path(model.removeprefix("hf:")).expanduser()
+        beside = found.with_name(f"{found.name}@{variant}")
+        return f"hf:{found}" if found.is_dir() or beside.is_dir() else model
     except (OSError, RuntimeError, ValueError):  # a name too long, a home of nobody
-        return entry.model
+        return model

@@ -53,7 +53,7 @@ class Data(_Part):
     path: str | None = Field(
         default=None,
         min_length=1,
-        description="Its folder or file, from the study file's folder; facades have none",
+        description="Its folder or file, from the study file's folder; facades, photos have none",
     )
     count: int | None = Field(
         default=None,
@@ -276,7 +276,8 @@ class Study(_Part):
         _DISTINCT,
     ] = Field(
         default=("predicted",),
-        description="What methods that need a class explain: predicted, label, or classes",
+        description="What methods that explain something explain: predicted, label, classes, or "
+        "embedding, which needs no classes",
     )
     metrics: Annotated[tuple[str, ...], _entries(str), _DISTINCT, AfterValidator(check_metrics)] = (
         Field(

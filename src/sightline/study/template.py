@@ -13,7 +13,7 @@ from sightline.study.model import Study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Kind", "demo_study", "new_study"]
+__all__ = ["Kind", "demo_study", "new_study", "photos_study"]
 
 Kind: TypeAlias = Literal["facades", "folder", "maps"]
 
@@ -32,6 +32,22 @@ def demo_study() -> Study:
             "data": {"name": "facades", "count": 120, "seed": 7, "labelling": "representative"},
             "models": ["demo/vit", "demo/vit@seed2", "demo/vit-dino", "demo/cnn"],
             "methods": ["cls", "mean", "rollout", "gradcam", gradients, *baselines],
+            "resolution": "pixels",
+        }
+    )
+
+
+def photos_study() -> Study:
+    """Return the study that `sightline demo --photos` runs: photographs and an ImageNet model."""
+    gradients = {"name": "integrated_gradients", "params": {"steps": 16}}
+    explained = ["cam", "gradcam", "layercam", "eigencam", "saliency", gradients, "fullgrad"]
+    baselines = ["random", "smooth_random", "centre", "edge", "mean_map"]
+    return Study.from_dict(
+        {
+            "name": "photos",
+            "data": "photos",
+            "models": ["pypi:efficientnet_lite0"],
+            "methods": [*explained, *baselines],
             "resolution": "pixels",
         }
     )
@@ -71,7 +87,7 @@ def new_study(
     values = {
         "name": quoted(name),
         "data": quoted(data or ("facades" if kind == "facades" else "folder")),
-        "path": quoted(path or "data"),
+        "path": "null" if path is None and _needs_no_files(data) else quoted(path or "data"),
         "models": "\n".join(f"  - {quoted(model)}" for model in models or _MODELS[kind]),
         "maps": quoted(maps or "maps"),
         "datasets": ", ".join(known for known, spec in DATASETS.items() if spec.layout),
@@ -79,6 +95,10 @@ def new_study(
     text = Template(_HEAD + _PARTS[kind] + _REST).substitute(values)
     parse_study(text, "new study")
     return text
+
+
+def _needs_no_files(data: str | None) -> bool:
+    return data is not None and data in DATASETS and not DATASETS[data].layout
 
 
 def _check(
@@ -239,8 +259,9 @@ _REST = """
 # by one, at as many times the rows.
 # heads: null
 
-# What methods that explain a class explain: predicted (what the model says), label (what is
-# annotated), or classes by name or number. Several are scored beside each other.
+# What methods that explain something explain: predicted (what the model says), label (what is
+# annotated), classes by name or number, or embedding (the model's view of the image; needs no
+# classes). Several are scored beside each other.
 # targets: [predicted]
 
 # The scores, as metric or metric@threshold: coverage, iou@90, recall@mass60, iou@matched.

@@ -1,0 +1,86 @@
+"""What options say that several commands share: `--target`, and name=value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sightline.records import InputError, SightlineError
+
+if TYPE_CHECKING:
+    from sightline.maps.targets import Target
+    from sightline.models import Model
+
+__all__ = ["TARGET_HELP", "check_target", "is_classless", "read_option", "read_target"]
+
+TARGET_HELP = (
+    "What to explain: predicted (the most likely class), a class by name or number, embedding "
+    "(what makes the model's view of the image; needs no classes), similar:FILE (what makes it "
+    "similar to another image), detection (the most confident one of a detector)"
+)
+_SIMILAR = "similar:"
+# Words that are no classes; a class of such a name is given by its number.
+_WORDS = ("predicted", "label", "embedding", "detection")
+
+
+def check_target(text: str) -> None:
+    """Raise where a target names an image that cannot be read.
+
+    Raises
+    ------
+    InputError
+        Which names the option.
+    """
+    from sightline.data.images import image_size
+
+    if not text.strip():
+        raise InputError("--target must say what to explain, got nothing")
+    if not text.startswith(_SIMILAR):
+        return
+    file = text.removeprefix(_SIMILAR)
+    if not file:
+        raise InputError("--target similar:FILE must name an image, got none")
+    try:
+        image_size(Path(file))
+    except SightlineError as error:
+        raise InputError(f"--target {text}: {error}") from error
+
+
+def is_classless(text: str) -> bool:
+    """Say whether a model without classes can be asked for a target."""
+    return text in ("embedding", "detection") or text.startswith(_SIMILAR)
+
+
+def read_target(text: str, model: Model) -> Target:
+    """Return the target that a text says, as `explain` takes it.
+
+    Raises
+    ------
+    InputError
+        If the model has no such class; the message names the option.
+    """
+    from sightline.maps.targets import Similar
+
+    if text.startswith(_SIMILAR):
+        path = Path(text.removeprefix(_SIMILAR))
+        return Similar(path, name=f"similar to {path.name}")
+    if text in _WORDS:
+        return text
+    try:
+        return model.class_index(text)
+    except SightlineError as error:
+        raise type(error)(f"--target {text}: {error}") from error
+
+
+def read_option(text: str, named: str = "--option") -> tuple[str, Any]:
+    """Return the name and value of `name=value`; true, false and numbers are read as such."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"{named} must be name=value, got {text!r}")
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    for read in (words.__getitem__, int, float):
+        try:
+            return name, read(value)
+        except (KeyError, ValueError):
+            continue
+    return name, value

@@ -1,0 +1,440 @@
+"""Variants of a model: a base, what fine-tuning changed in it, and a classifier on top."""
+
+from __future__ import annotations
+
+import json
+import re
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+
+    from torch import Tensor
+
+    from sightline.models.model import Model, Output
+
+__all__ = [
+    "ADAPTER",
+    "DELTA",
+    "HEAD",
+    "RECIPE",
+    "STRATEGIES",
+    "Recipe",
+    "Variant",
+    "add_head",
+    "is_variant",
+    "load_variant",
+    "place_weights",
+    "read_recipe",
+    "weight_digests",
+    "weights_digest",
+]
+
+STRATEGIES = ("linear_probe", "lora", "full")
+RECIPE, HEAD, DELTA = "recipe.json", "head.safetensors", "delta.safetensors"
+ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
+_FORMAT, _VERSION = "sightline-variant", 1
+_PREFIX = "base_model.model."  # before the names of modules in files of peft
+# What a configuration of peft may hold beside the plain product of two matrices.
+_BEYOND = (
+    *("use_dora", "use_rslora", "rank_pattern", "alpha_pattern"),
+    *("modules_to_save", "fan_in_fan_out"),
+)
+
+
+class Variant(nn.Module):  # type: ignore[misc]
+    """A network with a linear classifier on its embedding.
+
+    Attributes
+    ----------
+    trunk : nn.Module
+        The network of the base, changed or not.
+    head : nn.Linear
+        The classifier.
+    base : Model
+        How the trunk is called; it holds no network of its own.
+    recipe : Recipe or None
+        How it was trained.
+    """
+
+    def __init__(
+        self, trunk: nn.Module, head: nn.Linear, base: Model, recipe: Recipe | None = None
+    ) -> None:
+        super().__init__()
+        self.trunk, self.head, self.recipe = trunk, head, recipe
+        self.base = replace(base, network=nn.Identity(), layers=(), cam_layers=(), pool=None)
+
+    def forward(self, pixels: Tensor) -> Output:
+        """Return what the trunk says of images, with the logits of the classifier."""
+        output = replace(self.base, network=self.trunk)(pixels)
+        return output._replace(logits=self.head(output.embedding), detections=None)
+
+
+def _run(network: nn.Module, pixels: Tensor) -> Output:
+    output: Output = network(pixels)
+    return output
+
+
+def add_head(
+    base: Model,
+    head: nn.Linear,
+    classes: Sequence[str],
+    name: str,
+    recipe: Recipe | None = None,
+) -> Model:
+    """Return a model with a linear classifier on its embedding; it shares the network."""
+    return replace(
+        base,
+        name=name,
+        network=Variant(base.network, head.to(base.device), base, recipe).eval(),
+        forward=_run,
+        classes=tuple(classes),
+        detects=(),
+    )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a variant was made, and what of.
+
+    Attributes
+    ----------
+    base : str
+        Name of the model that it began from.
+    digest : str
+        Of the base's weights, whatever they are called: see `weights_digest`.
+    strategy : {"linear_probe", "lora", "full"}
+        What was trained: the classifier alone, adapters in the layers, or all weights.
+    classes : tuple of str
+        What it tells apart.
+    input : dict
+        Size (width and height) and fit of the images that it was trained with.
+    settings : dict
+        Epochs, batch, rate and the other choices.
+    data : dict
+        The data set it was trained on: its name, path, seed and the number of its images.
+    training, validation : tuple of str
+        Ids of the images that were learned from, and by which the best epoch was chosen.
+    left_out : dict of str to tuple of str
+        Ids of images that were not used, by the reason.
+    counts : dict of str to int
+        How many of the training images are of each class.
+    epochs : tuple of dict
+        Of each epoch, the losses and the accuracy.
+    figures : dict of str to float
+        What was measured at the end, with what is saved.
+    versions : dict of str to str
+        Of Python and the packages.
+    weights : dict of str to str
+        Digests of the base's weights that the files change, by name: it tells which is which
+        where another version of a library calls them otherwise.
+    """
+
+    base: str
+    digest: str
+    strategy: str
+    classes: tuple[str, ...]
+    input: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    training: tuple[str, ...] = ()
+    validation: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    epochs: tuple[Mapping[str, float], ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """Return the recipe as the text of its file; ids that count up are written as ranges."""
+        values = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
+        for name in ("training", "validation"):
+            values[name] = shortened(values[name])
+        values["left_out"] = {why: shortened(ids) for why, ids in self.left_out.items()}
+        return json.dumps(values, indent=1) + "\n"
+
+
+def is_variant(folder: Path) -> bool:
+    """Return whether a folder holds a variant."""
+    return (folder / RECIPE).is_file()
+
+
+def read_recipe(folder: str | PathLike[str]) -> Recipe:
+    """Return the recipe of the variant in a folder.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it cannot be understood.
+
+    Examples
+    --------
+    >>> read_recipe("nowhere")
+    Traceback (most recent call last):
+        ...
+    sightline.records.errors.InputError: nowhere: has no recipe.json: no variant of a model
+    """
+    path = Path(folder) / RECIPE
+    try:
+        values = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder}: has no {RECIPE}: no variant of a model") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}") from error
+    if not isinstance(values, dict) or values.get("format") != _FORMAT:
+        raise InputError(f"{path}: is not the recipe of a variant")
+    if values.get("version") != _VERSION:
+        seen = values.get("version")
+        raise InputError(f"{path}: version must be {_VERSION}, got {seen!r}")
+    try:
+        return _recipe(values)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be understood: {error!r}") from error
+
+
+def _recipe(values: dict[str, Any]) -> Recipe:
+    given = {one.name: values[one.name] for one in fields(Recipe)}
+    if given["strategy"] not in STRATEGIES:
+        raise ValueError(f"strategy {given['strategy']!r}")
+    for name in ("training", "validation"):
+        given[name] = expanded(given[name])
+    given["left_out"] = {why: expanded(ids) for why, ids in given["left_out"].items()}
+    given["classes"], given["epochs"] = tuple(given["classes"]), tuple(given["epochs"])
+    given["input"] = {"size": tuple(given["input"]["size"]), "fit": given["input"]["fit"]}
+    return Recipe(**given)
+
+
+_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
+
+
+def shortened(ids: Sequence[str]) -> list[str]:
+    """Return ids, of which those that count up stand as one text.
+
+    >>> shortened(["a-08.png", "a-09.png", "a-10.png", "b.png"])
+    ['a-08.png to a-10.png', 'b.png']
+    """
+    runs: list[list[str]] = []
+    for one in ids:
+        if runs and _next(runs[-1][-1]) == one:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else run for run in runs]
+    return [text for part in parts for text in part]
+
+
+def expanded(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids that `shortened` was given.
+
+    >>> expanded(["a-08.png to a-10.png", "b.png"])
+    ('a-08.png', 'a-09.png', 'a-10.png', 'b.png')
+    """
+    found: list[str] = []
+    for text in texts:
+        first, to, last = text.partition(" to ")
+        found.append(first)
+        while to and found[-1] != last:
+            following = _next(found[-1])
+            if following is None or len(following) > len(last):
+                raise ValueError(f"{text!r} is no range of ids")
+            found.append(following)
+    return tuple(found)
+
+
+def _next(image_id: str) -> str | None:
+    """Return the id after one: its last number, one higher."""
+    parts = _NUMBERED.fullmatch(image_id)
+    if parts is None:
+        return None
+    start, digits, end = parts.groups()
+    return f"{start}{int(digits) + 1:0{len(digits)}}{end}"
+
+
+def weight_digests(network: nn.Module) -> dict[str, str]:
+    """Return 16 hex digits over the shape and the values of each weight, by its name.
+
+    Numbers that are whole (counters) are no weights.
+    """
+    found = {}
+    for name, value in network.state_dict().items():
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            plain = value.detach().float().cpu().contiguous()
+            total = sha256(f"{tuple(plain.shape)} ".encode())
+            total.update(plain.numpy().tobytes())
+            found[name] = total.hexdigest()[:16]
+    return found
+
+
+def weights_digest(network: nn.Module) -> str:
+    """Return 16 hex digits over the values of all weights, whatever they are called.
+
+    Versions of a library may give the same weight different names.
+    """
+    values = " ".join(sorted(weight_digests(network).values()))
+    return sha256(values.encode()).hexdigest()[:16]
+
+
+def load_variant(base: Model, folder: str | PathLike[str], *, name: str | None = None) -> Model:
+    """Return the variant of a model that `finetune` wrote to a folder.
+
+    What was trained is merged into a copy of the base's weights, so that layers, attention and
+    gradients are found as in any model.
+
+    Parameters
+    ----------
+    base : Model
+        The model that the variant began from, as it was then.
+    folder : path
+        Where the variant lies.
+    name : str, optional
+        How it is called in results; "base@folder" unless given.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or broken, or the base has other weights.
+    """
+    folder = Path(folder)
+    recipe = read_recipe(folder)
+    digests = weight_digests(base.network)
+    if weights_digest(base.network) != recipe.digest:
+        raise InputError(
+            f"{folder}: was trained from {recipe.base} with weights {recipe.digest}; "
+            f"{base.name} has weights {weights_digest(base.network)}"
+        )
+    head, base = _read_head(folder, len(recipe.classes)), deepcopy(base)
+    changes = {"lora": _adapter_changes, "full": _delta_changes}.get(recipe.strategy)
+    if changes is not None:
+        places = place_weights(recipe.weights, digests, folder)
+        _add(base.network, changes(folder), places, folder)
+    name = name or f"{base.name}@{folder}"
+    base = base.fitted(fit=recipe.input["fit"], size=recipe.input["size"])
+    return add_head(base, head, recipe.classes, name, recipe)
+
+
+def place_weights(
+    known: Mapping[str, str], digests: Mapping[str, str], folder: Path
+) -> dict[str, str]:
+    """Return what weights of a recipe are called here, by their names there.
+
+    Parameters
+    ----------
+    known, digests : mapping of str to str
+        Digests of weights by name, in the recipe and in the base as it is loaded here.
+    folder : Path
+        Where the recipe lies.
+
+    Raises
+    ------
+    InputError
+        If a weight has another name here, and its digest fits none or several.
+    """
+    by_digest: dict[str, list[str]] = {}
+    for name, digest in digests.items():
+        by_digest.setdefault(digest, []).append(name)
+    found = {}
+    for name, digest in known.items():
+        same = by_digest.get(digest, [])
+        if name not in same and len(same) != 1:
+            seen = f"{len(same)} weights of the base fit"
+            raise InputError(f"{folder}: cannot tell which weight {name} belongs to: {seen}")
+        found[name] = name if name in same else same[0]
+    return found
+
+
+def _add(
+    network: nn.Module, changes: dict[str, Tensor], places: dict[str, str], folder: Path
+) -> None:
+    """Add changes to weights; `places` says what those are called here."""
+    weights = network.state_dict()
+    if set(changes) != set(places):
+        odd = sorted(set(changes) ^ set(places))[0]
+        raise InputError(f"{folder}: {RECIPE} and the files differ about {odd}")
+    for name, change in changes.items():
+        if weights[places[name]].shape != change.shape:
+            seen = f"{tuple(change.shape)}, expected {tuple(weights[places[name]].shape)}"
+            raise InputError(f"{folder}: the change of {name} has shape {seen}")
+    with torch.no_grad():
+        for name, change in changes.items():
+            weight = weights[places[name]]
+            weight.add_(change.to(weight))
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        tensors = load_file(path)
+    except FileNotFoundError:
+        raise InputError(f"{path.parent}: has no {path.name}") from None
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as safetensors: {error}") from error
+    for name, value in tensors.items():
+        if not value.is_floating_point() or not torch.isfinite(value).all():
+            raise InputError(f"{path}: {name} must hold finite numbers")
+    return {name: value.float() for name, value in tensors.items()}
+
+
+def _read_head(folder: Path, classes: int) -> nn.Linear:
+    path = folder / HEAD
+    tensors = _read_tensors(path)
+    if set(tensors) != {"weight", "bias"} or tensors["weight"].ndim != 2:
+        raise InputError(f"{path}: must hold weight and bias, got {', '.join(sorted(tensors))}")
+    rows, columns = tensors["weight"].shape
+    if rows != classes or tuple(tensors["bias"].shape) != (classes,):
+        raise InputError(f"{path}: must have {classes} classes, got {rows}")
+    head = nn.Linear(columns, rows)
+    head.load_state_dict(tensors)
+    return head
+
+
+def _delta_changes(folder: Path) -> dict[str, Tensor]:
+    return _read_tensors(folder / DELTA)
+
+
+def _adapter_changes(folder: Path) -> dict[str, Tensor]:
+    """Return what adapters of peft add to weights: the product of their two matrices, scaled."""
+    config, path = _adapter_config(folder), folder / ADAPTER[1]
+    tensors = _read_tensors(path)
+    scale = config["lora_alpha"] / config["r"]
+    found = {}
+    for key, down in tensors.items():
+        module = key.removeprefix(_PREFIX).removesuffix(".lora_A.weight")
+        if not key.endswith(".lora_A.weight"):
+            continue
+        up = tensors.get(key.replace(".lora_A.", ".lora_B."))
+        if up is None or up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
+            raise InputError(f"{path}: {module} must have a lora_A and a lora_B that fit")
+        found[f"{module}.weight"] = scale * (up @ down)
+    if 2 * len(found) != len(tensors):
+        raise InputError(f"{path}: must hold pairs of lora_A and lora_B and nothing else")
+    return found
+
+
+def _adapter_config(folder: Path) -> dict[str, Any]:
+    path = folder / ADAPTER[0]
+    try:
+        config = json.loads(path.read_text("utf-8"))
+        plain = config["peft_type"] == "LORA" and config["bias"] == "none"
+        other = [name for name in _BEYOND if config.get(name)]
+        good = config["r"] >= 1 and config["lora_alpha"] > 0
+    except FileNotFoundError:
+        raise InputError(f"{folder}: has no {path.name}") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path}: cannot be understood: {error!r}") from error
+    if not plain or other or not good:
+        seen = ", ".join(other) or f"peft_type {config['peft_type']}, bias {config['bias']}"
+        raise InputError(f"{path}: only plain LoRA is read, got {seen}")
+    return dict(config)
