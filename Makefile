@@ -42,20 +42,22 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-$(BENCH)/.installed: benchmarks/requirements.txt $(STAMP)
+$(BENCH)/.installed: benchmarks/requirements.txt benchmarks/requirements-no-deps.txt $(STAMP)
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(PIP) install -q --constraint constraints.txt torch==$$(sed -n 's/^torch==//p' constraints.txt)
-	$(BENCH)/bin/python $(PIP) install -q --constraint constraints.txt --requirement benchmarks/requirements.txt --editable .
+	$(BENCH)/bin/python $(PIP) install -q --constraint constraints.txt --requirement benchmarks/requirements.txt --editable '.[models]'
+	$(BENCH)/bin/python $(PIP) install -q --no-deps --requirement benchmarks/requirements-no-deps.txt
 	touch $@
 
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks.maps
 	$(BENCH)/bin/python -m benchmarks.detection
+	$(BENCH)/bin/python -m benchmarks.methods
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The pages are in site/index.html"
 
 clean:
-	rm -rf $(VENV) $(BENCH) site runs/demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) site runs/demo runs/photos dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,7 +21,7 @@ import torch
 from scipy.stats import binomtest, wilcoxon
 
 from sightline.data.facades import STYLES, Facade
-from sightline.maps import METHODS, Method, explain
+from sightline.maps import METHODS, Maps, Method, explain
 from sightline.models import Model, load_model
 
 SEED, SIZE = 7, 224  # held out from all training
@@ -85,6 +85,13 @@ def auc(values: np.ndarray, mask: np.ndarray) -> float:
     return float(below.mean() / 2 / len(outside))
 
 
+def deciding_aucs(maps: Maps, pairs: list[Pair]) -> list[float]:
+    """Return the AUC of the deciding parts in the first picture of each pair, as maps are read."""
+    values = maps.to_image(SIZE).stack()[:, 0, 0].astype(np.float64)
+    read = np.abs(values) if maps.sign == "absolute" else np.maximum(values, 0)
+    return [auc(one, pair.deciding) for one, pair in zip(read, pairs, strict=True)]
+
+
 class Line(NamedTuple):
     """What one method scores: AUC of each image, and wins of each pair (1, 0, or half)."""
 
@@ -95,18 +102,23 @@ class Line(NamedTuple):
     seconds: float
 
 
-def measure(model: Model, card: Method, pairs: list[Pair], batch: int | None) -> Line:
+def measure(
+    model: Model,
+    card: Method,
+    pairs: list[Pair],
+    batch: int | None = None,
+    params: dict[str, Any] | None = None,
+) -> Line:
     """Ask one method about all pairs; of layers it is the last."""
     images = [pair.before for pair in pairs] + [pair.after for pair in pairs]
     options: dict[str, Any] = {"layers": -1} if card.layered else {}
     if card.explains:
         options["target"] = [pair.style for pair in pairs] * 2
     begun = time.perf_counter()
-    maps = explain(model, images, card.name, batch=batch, **options)
+    maps = explain(model, images, card.name, batch=batch, params=params, **options)
     seconds = time.perf_counter() - begun
     values = maps.to_image(SIZE).stack()[:, 0, 0].astype(np.float64)
-    read = np.abs(values) if card.sign == "absolute" else np.maximum(values, 0)
-    aucs = [auc(read[i], pair.deciding) for i, pair in enumerate(pairs)]
+    aucs = deciding_aucs(maps[: len(pairs)], pairs)
     shares = [
         [one[pair.place].mean() / max(np.abs(one).mean(), 1e-30) for one in ends]
         for pair, *ends in zip(pairs, values[: len(pairs)], values[len(pairs) :], strict=True)

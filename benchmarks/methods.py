@@ -1,6 +1,7 @@
 """Every method beside Captum and pytorch-grad-cam, run plainly: milliseconds and passes per image.
 
     python -m benchmarks.methods [--quick] [--markdown] [--model demo/cnn] [--method lime ...]
+    python -m benchmarks.methods --device cuda
 
 Eight church fronts at 224 px, one class, two threads, layered methods at the last layer. Each tool
 runs all its methods in a process of its own; tools take turns, and the fastest round of each method
@@ -121,7 +122,7 @@ def captum_superpixels(name: str) -> Callable[[Setting, Any], Any]:
         method, found = attribution(name)(setting.network), []
         for image, one in zip(setting.images, pixels, strict=True):
             parts = slic(np.asarray(image), n_segments=50, compactness=20, start_label=0)
-            mask = torch.from_numpy(parts)[None]
+            mask = torch.from_numpy(parts)[None].to(pixels.device)
             samples = setting.counts["samples"]
             more = {"feature_mask": mask, "n_samples": samples, "target": CLASS}
             found.append(method.attribute(one[None], **more))
@@ -264,6 +265,8 @@ def clock() -> float:
 
 def measure_one(model: Model, call: Callable[[], Any], count: int) -> Measured:
     """Time a call, and count the rows that come out of the layers."""
+    import torch
+
     from sightline.models.hooks import first_tensor
 
     rows = 0
@@ -277,15 +280,19 @@ def measure_one(model: Model, call: Callable[[], Any], count: int) -> Measured:
             stack.callback(layer.register_forward_hook(see).remove)
         begun = clock()
         call()
+        if model.device.type == "cuda":
+            torch.cuda.synchronize()
         seconds = clock() - begun
     return Measured(seconds / count, rows / len(model.layers) / count)
 
 
-def measure(tool: str, name: str, count: int, methods: Iterable[str]) -> dict[str, Measured]:
+def measure(
+    tool: str, name: str, count: int, methods: Iterable[str], device: str = "cpu"
+) -> dict[str, Measured]:
     """Measure methods of one tool, each after a call with one image."""
     from sightline.models import load_model
 
-    model, images, found = load_model(name), make_images(count), {}
+    model, images, found = load_model(name, device=device), make_images(count), {}
     make = our_call if tool == "ours" else peer_call
     if tool == "pytorch-grad-cam":
         without_torchvision()
@@ -317,34 +324,40 @@ def our_methods(name: str, asked: Sequence[str]) -> list[str]:
     ]
 
 
-def in_child(
-    tool: str, name: str, count: int, threads: int, methods: Sequence[str]
-) -> dict[str, Measured]:
+class Load(NamedTuple):
+    """How much is measured, and where."""
+
+    images: int
+    rounds: int
+    threads: int
+    device: str
+
+
+def in_child(tool: str, name: str, load: Load, methods: Sequence[str]) -> dict[str, Measured]:
     argv = [sys.executable, "-W", "ignore", "-m", __spec__.name, "--tool", tool]
-    argv += ["--model", name, "--images", str(count), "--method", *methods]
-    limits = {f"{kind}_NUM_THREADS": str(threads) for kind in ("OMP", "MKL", "OPENBLAS")}
+    argv += ["--device", load.device]
+    argv += ["--model", name, "--images", str(load.images), "--method", *methods]
+    limits = {f"{kind}_NUM_THREADS": str(load.threads) for kind in ("OMP", "MKL", "OPENBLAS")}
     environment = os.environ | limits | {"TQDM_DISABLE": "1"}
     done = subprocess.run(argv, env=environment, check=True, text=True, stdout=subprocess.PIPE)
     found = json.loads(done.stdout.splitlines()[-1])
     return {method: Measured(*values) for method, values in found.items()}
 
 
-def run(
-    name: str, methods: Sequence[str], count: int, rounds: int, threads: int
-) -> dict[tuple[str, str], Measured]:
+def run(name: str, methods: Sequence[str], load: Load) -> dict[tuple[str, str], Measured]:
     """The fastest round of each tool and method."""
     found: dict[tuple[str, str], Measured] = {}
     todo = {"ours": list(methods)}
     for method in methods:
         if method in PEERS:
             todo.setdefault(PEERS[method].tool, []).append(method)
-    for number in range(rounds):
+    for number in range(load.rounds):
         for tool, its in todo.items():
             if not version(PACKAGES[tool]):
                 found |= {(tool, method): Measured(0, 0, "is not installed") for method in its}
                 continue
             progress(f"round {number + 1}: {name} by {tool}")
-            for method, new in in_child(tool, name, count, threads, its).items():
+            for method, new in in_child(tool, name, load, its).items():
                 old = found.get((tool, method), new)
                 found[tool, method] = min(old, new)
     progress("")
@@ -393,6 +406,12 @@ def report(name: str, figures: dict[tuple[str, str], Measured], *, markdown: boo
     return "\n".join([*lines, "", *notes(figures), ""])
 
 
+def _gpu() -> str:
+    import torch
+
+    return str(torch.cuda.get_device_name())
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=RawDescriptionHelpFormatter
@@ -404,18 +423,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--images", type=int, default=IMAGES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--threads", type=int, default=THREADS)
+    parser.add_argument("--device", default="cpu", help="cuda for a GPU")
     parser.add_argument("--tool", choices=PACKAGES, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.tool:
-        found = measure(options.tool, options.model[0], options.images, options.method)
+        asked = options.tool, options.model[0], options.images, options.method, options.device
+        found = measure(*asked)
         print(json.dumps(found))
         return
     count, rounds = (2, 1) if options.quick else (options.images, options.rounds)
     tools = ", ".join(f"{name} {version(package)}" for name, package in PACKAGES.items())
-    print(f"{machine()}, {options.threads} threads\n{tools}\n{count} images, best of {rounds}\n")
+    where = machine() if options.device == "cpu" else f"{machine()}, {_gpu()}"
+    print(f"{where}, {options.threads} threads\n{tools}\n{count} images, best of {rounds}\n")
     for name in options.model:
         methods = our_methods(name, options.method)
-        figures = run(name, methods, count, rounds, options.threads)
+        figures = run(name, methods, Load(count, rounds, options.threads, options.device))
         print(report(name, figures, markdown=options.markdown))
 
 

@@ -32,7 +32,7 @@ def _usage(name: str, command: Any) -> str:
             word = parameter.metavar or parameter.name.upper()
             words.append(word if parameter.required else f"[{word}]")
         elif parameter.required:
-            words.append(f"{parameter.opts[0]} {parameter.metavar or 'FILE'}")
+            words.append(f"{parameter.opts[0]} {parameter.metavar or parameter.name.upper()}")
     options = ["[OPTIONS]"] if any(not _is_argument(one) for one in command.params) else []
     return " ".join(["sightline", name, *words, *options])
 
@@ -49,7 +49,8 @@ def _row(parameter: Any) -> str:
     default = parameter.default
     shown = "" if default is None or default is False else f"`{default}`"
     named = ", ".join(f"`{name}`" for name in names)
-    return f"| {named} | {parameter.help} | {'required' if parameter.required else shown} |"
+    meaning = parameter.help.replace("[", "\\[")  # else Markdown takes it for a link
+    return f"| {named} | {meaning} | {'required' if parameter.required else shown} |"
 
 
 def _is_argument(parameter: Any) -> bool:

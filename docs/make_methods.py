@@ -125,7 +125,8 @@ On the command line: `--target embedding`, `--target detection`, `--target simil
 
 ## Gradients
 
-Gradients are of the class's logit. Saliency and SmoothGrad take, of the three colour channels,
+Gradients are of the target's number, for a class its logit. Saliency and SmoothGrad take, of the
+three colour channels,
 the value that is largest in size; input times gradient and integrated gradients sum them, so that
 the latter add up (nearly, with 32 steps) to the difference that the class's logit makes. Grad-CAM
 reads a ViT at the first norm of each block, since the gradient at the patches of the last block's
@@ -150,7 +151,7 @@ against the class. A study scores the part above 0 unless it says otherwise.
 ## Do they find what decides?
 
 `python -m benchmarks.deciding` asks all methods about [Facades](facades.md), where the parts that
-decide are known; [Benchmarks](benchmarks.md#parts-that-decide) has the tables.
+decide are known: do maps lie on them, and do they leave a part that is rebuilt in another style?
 
 ## Memory, batches and bits
 

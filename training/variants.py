@@ -40,7 +40,7 @@ from training.data import HELD_OUT, SIZE, Images, draw
 if TYPE_CHECKING:
     import numpy as np
 
-BASE = "demo/vit-dino"
+BASE, CARD = "demo/vit-dino", "card.json"
 VALIDATION, TEST = 2_000, 2_000
 SETTINGS = {
     "linear_probe": Settings(),
@@ -79,8 +79,12 @@ def choose(count: int, validation: int, test: int) -> Chosen:
         validation=as_dataset(images, count),
         held_out=as_dataset(held_out),
     )
-    source = {"name": "facades", "path": None, "seed": 1, "images": count + validation}
-    return replace(chosen, source=source)
+    return replace(chosen, source=_facades(1, count + validation))
+
+
+def _facades(seed: int, count: int) -> dict[str, Any]:
+    """Return what a recipe says of drawn images, whose data set does not know the seed."""
+    return {"name": "facades", "path": None, "seed": seed, "images": count}
 
 
 def train(strategy: str, chosen: Chosen, folder: Path, epochs: int | None = None) -> dict[str, Any]:
@@ -91,7 +95,8 @@ def train(strategy: str, chosen: Chosen, folder: Path, epochs: int | None = None
     settings = settings if epochs is None else replace(settings, epochs=epochs)
     model = load_model(BASE, device=device)
     done = finetune(model, chosen, strategy, folder, settings=settings, progress=_report)
-    recipe = done.recipe
+    recipe = replace(done.recipe, held_out=_facades(HELD_OUT, len(chosen.held_out)))
+    (folder / RECIPE).write_text(recipe.to_json())
     card = {
         "what": WHAT[strategy],
         "family": model.family,
@@ -104,13 +109,18 @@ def train(strategy: str, chosen: Chosen, folder: Path, epochs: int | None = None
         "base": BASE,
         "images": len(recipe.training),
         "parameters": sum(p.numel() for p in done.model.network.parameters()),
-        "bytes": sum(file.stat().st_size for file in folder.iterdir()),
+        "bytes": _size(folder),
         "seconds_training": round(time.time() - begun, 1),
         "loss_by_epoch": [round(epoch["training_loss"], 4) for epoch in recipe.epochs],
         "validation_loss_by_epoch": [round(epoch["validation_loss"], 4) for epoch in recipe.epochs],
     }
-    (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+    (folder / CARD).write_text(json.dumps(card, indent=1) + "\n")
     return card
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of a variant without its card."""
+    return sum(file.stat().st_size for file in folder.iterdir() if file.name != CARD)
 
 
 def _report(done: int, total: int, what: str) -> None:
@@ -121,7 +131,7 @@ def _report(done: int, total: int, what: str) -> None:
 def pack(source: Path, folder: Path) -> None:
     """Write a variant anew, with the names that weights have in the transformers of this machine.
 
-    Nothing else changes.
+    Nothing else changes but the bytes that the card tells.
     """
     recipe = read_recipe(source)
     base = load_model(recipe.base)
@@ -134,6 +144,8 @@ def pack(source: Path, folder: Path) -> None:
         write_tensors({places[name]: value for name, value in delta.items()}, folder / DELTA)
     weights = {places[name]: digest for name, digest in recipe.weights.items()}
     (folder / RECIPE).write_text(replace(recipe, weights=weights).to_json())
+    card = json.loads((source / CARD).read_text()) | {"bytes": _size(folder)}
+    (folder / CARD).write_text(json.dumps(card, indent=1) + "\n")
     one, two = (load_variant(base, place, name="packed").digest for place in (source, folder))
     if one != two:
         raise SystemExit(f"{folder}: the packed variant has other weights than {source}")

@@ -192,6 +192,10 @@ class TestImages:
         with pytest.raises(InputError, match=r"'b\.png' is for an image of 100 x 100, this one"):
             analyse(IMAGE, other, vit, ["cls"])
 
+    def test_a_layer_that_there_is_not_is_no_matter_of_methods(self, vit: Model) -> None:
+        with pytest.raises(InputError, match=r"layer must be from 0 to 2 .*, got 99"):
+            analyse(IMAGE, NOTES, vit, layers=99)
+
     @pytest.mark.parametrize("percents", [[], [0], [100], ["a"], [5, float("nan")]])
     def test_wrong_percents(self, percents: Any, vit: Model) -> None:
         with pytest.raises(InputError, match="percents must be numbers between 0 and 100"):

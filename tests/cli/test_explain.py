@@ -29,6 +29,7 @@ from sightline.maps import METHODS, explain
 from sightline.maps.picture import draw_maps
 from sightline.models import load_model
 from sightline.records import InputError
+from sightline.registry import Registry
 from tests.cli.small import run
 
 pytestmark = pytest.mark.usefixtures("loaded_once")
@@ -528,6 +529,30 @@ def test_all_methods_are_those_that_fit(
     assert asked == [fitting, [name for name in fitting if name != "mean_map"]]
     assert {"gradcam", "edge", "mean_map"} <= set(fitting)
     assert "cls" not in fitting
+
+
+def test_of_all_methods_those_that_refuse_the_model_are_named(
+    facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(model: Any, inputs: Any, request: Any) -> Any:
+        raise InputError("edge does not hold here")
+
+    few: Registry[Any] = Registry("method")
+    for name in ("saliency", "edge", "centre"):
+        card = METHODS[name]
+        few.add(name, replace(card, function=refuse) if name == "edge" else card)
+    for place in ("maps", "maps.make", "maps.methods"):
+        monkeypatch.setattr(f"sightline.{place}.METHODS", few)
+    image = facades / "images" / "facade-00000.png"
+    options = ("explain", image, "--model", "demo/cnn", "--out", tmp_path / "m.png", "--method")
+    said = run(*options, "all").stdout
+    assert "Methods left out (1):\n  edge: edge does not hold here\n" in said
+    told = json.loads(run(*options, "all", "--json").stdout)
+    assert told["refused"] == {"edge": "edge does not hold here"}
+    assert [entry["method"] for entry in told["methods"]] == ["saliency", "centre"]
+    assert "edge does not hold here" in run(*options, "saliency,edge", code=2).stderr
+    wrong = run(*options, "all", "--target", "detection", code=2).stderr
+    assert "target 'detection' needs detections" in wrong
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -113,6 +114,46 @@ def test_a_study_on_images_of_the_training_says_so(work: Path, probe: str) -> No
     assert "was trained on 30 of these images (i000.png, i001.png, i002.png, …)" in said
     assert "90 maps" in said
     assert "up to" not in said
+
+
+def test_the_warning_does_not_depend_on_how_the_folder_is_called(
+    work: Path, probe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(work)
+    (work / "link").symlink_to("plain")
+    run(*words(work, data="folder:link", out=work / "linked"))
+    assert read_recipe(work / "linked").data["path"] == str((work / "plain").resolve())
+    shutil.copytree(work / "plain", work / "copied")
+    for place, said in (
+        ("plain", "was trained on 30 of these images"),
+        ("link", "was trained on 30 of these images"),
+        ("copied", "was trained on images named as 30 of these (i000.png, i001.png, i002.png, …)"),
+    ):
+        (work / "seen.yml").write_text(
+            f"name: seen\ndata: {{name: folder, path: {place}}}\nmodels: hf:net@linked\n"
+            "methods: [cls]\n"
+        )
+        assert said in run("run", work / "seen.yml", "--dry-run").stdout
+
+
+def test_a_study_on_images_that_the_base_was_trained_on_says_so(work: Path, probe: str) -> None:
+    """A variant of a variant."""
+    base = f"hf:{work / 'net'}@{work / 'probe'}"
+    facades = "facades,count=12,seed=1,size=64"
+    held = "facades,count=4,seed=2,size=64"
+    run(*words(work, model=base, data=facades, out=work / "twice", **{"held-out": held}))
+    name = f"{base}@{work / 'twice'}"
+    for data, said in (
+        ("{name: folder, path: plain}", "was trained on 30 of these images (i000.png"),
+        ("{name: facades, count: 8, seed: 1}", "was trained on 8 of these images (facad"),
+        ("{name: facades, count: 8, seed: 2}", ""),
+    ):
+        (work / "nested.yml").write_text(
+            f"name: nested\ndata: {data}\nmodels: '{name}'\nmethods: [cls]\n"
+        )
+        told = run("run", work / "nested.yml", "--dry-run").stdout
+        assert said in told
+        assert ("trained on" in told) == bool(said)
 
 
 def test_json_holds_what_was_made(work: Path, probe: str) -> None:

@@ -36,7 +36,7 @@ def small_study() -> Study:
 
 def test_the_study_of_the_photos(tmp_path: Path) -> None:
     found = photos_study()
-    assert (found.name, found.data.name, found.resolution) == ("photos", "photos", "pixels")
+    assert (found.name, found.data.name, found.resolution) == ("photos", "photos", 224)
     assert [entry.full for entry in found.models] == [NAME]
     assert NAME in MODELS
     (tmp_path / "study.yml").write_text(to_yaml(found))

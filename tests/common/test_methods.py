@@ -117,7 +117,8 @@ def test_every_field_is_filled(card: Method) -> None:
     assert card.group in ("attention", "gradient", "cam", "perturbation", "baseline")
     assert card.sign in ("positive", "absolute", "signed")
     assert card.function.__doc__
-    assert not card.paper or re.search(r"\d{4}, arXiv:\d{4}\.\d{4,5}$", card.paper)
+    found = re.search(r" \d{4}, (arXiv:\d{4}\.\d{4,5}|doi:10\.\S+)$", card.paper)
+    assert bool(found) == (card.group != "baseline" and card.name != "mean")
     assert card.explains or not card.gradients
     assert card.gradients or card.group != "gradient"
     assert "seed" not in card.params or card.params["seed"] == 0

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from sightline.finetuning import Chosen, Settings, choose_images, finetune
-from sightline.finetuning.adapters import add_adapters
-from sightline.finetuning.learning import History, Sight, learn_head
+from sightline.finetuning.adapters import add_adapters, target_ends
+from sightline.finetuning.learning import History, Sight, _schedule, learn_head
 from sightline.finetuning.pictures import read_pictures
+from sightline.finetuning.saving import replacing_folder
 from sightline.models import Description, Model, Preprocess, load_model
-from sightline.models.variants import ADAPTER, DELTA, HEAD, RECIPE, load_variant, read_recipe
+from sightline.models.variants import (
+    ADAPTER,
+    DELTA,
+    HEAD,
+    RECIPE,
+    load_variant,
+    read_recipe,
+    recipes_of,
+)
 from sightline.records import InputError, MissingPackageError
 from tests.finetuning.pictures import COLOURS, make_data, picture
 from tests.maps.networks import tiny
@@ -55,6 +66,8 @@ def test_a_variant_learns_and_is_the_same_each_time(
     assert one.model.digest == two.model.digest
     names = {file.name for file in (tmp_path / "a").iterdir()}
     assert names == {RECIPE, *FILES[strategy]}
+    if strategy == "full":
+        assert {v.dtype for v in load_file(tmp_path / "a" / DELTA).values()} == {torch.float16}
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     loaded = load_variant(base, tmp_path / "a")
@@ -94,6 +107,9 @@ def test_a_recipe_says_all(base: Model, chosen: Chosen, tmp_path: Path) -> None:
     assert sum(recipe.counts.values()) == len(chosen.training)
     assert recipe.settings["rate"] == 1e-3
     assert recipe.settings["alpha"] == 16
+    assert recipe.settings["device"] == "cpu"
+    assert recipe.data == {"name": "drawn", "path": None, "seed": None, "images": 48}
+    assert recipe.held_out == {"name": "drawn", "path": None, "seed": None, "images": 9}
     assert recipe.input == {"size": (32, 32), "fit": "squash"}
     assert {"python", "torch", "transformers", "peft"} <= set(recipe.versions)
     assert len(recipe.epochs) <= 4
@@ -148,8 +164,24 @@ def test_training_stops_when_nothing_gets_better() -> None:
         over.append(history.is_over(3))
     assert over == [False, False, False, False, True]
     assert history.best == 1
-    with pytest.raises(InputError, match="loss of epoch 6 is nan: try a smaller rate"):
+    with pytest.raises(InputError, match=r"epoch 6 is nan in training, 0\.1 in validation: try a"):
         history.add(float("nan"), 0.1, 0.5)
+    with pytest.raises(InputError, match=r"epoch 7 is 0\.1 in training, inf in validation"):
+        history.add(0.1, float("inf"), 0.5)
+
+
+def test_the_rate_rises_shortly_and_falls_to_nothing() -> None:
+    optimiser = torch.optim.SGD([nn.Parameter(torch.zeros(1))], 1.0)
+    rates = []
+    for step in range(201):
+        _schedule(optimiser, 0.5, step, 200)
+        rates.append(optimiser.param_groups[0]["lr"])
+    assert rates[0] == pytest.approx(0.05, rel=1e-3)  # a tenth of the 10 steps of the rise
+    assert int(np.argmax(rates)) == 9
+    assert max(rates) == pytest.approx(0.5, rel=0.01)
+    assert rates[100] == pytest.approx(0.25)
+    assert (np.diff(rates[9:]) < 0).all()
+    assert rates[200] == pytest.approx(0)
 
 
 def test_the_best_epoch_is_what_is_kept(base: Model, tmp_path: Path) -> None:
@@ -200,6 +232,59 @@ def test_a_network_of_ones_own_has_adapters_where_it_says(tmp_path: Path) -> Non
         add_adapters(nn.Sequential(nn.Conv2d(3, 8, 1)), Settings(targets=("q",)), "own")
 
 
+def test_adapters_go_to_linear_layers_alone(tmp_path: Path) -> None:
+    """Other modules may have names that end alike."""
+    network = nn.Sequential(nn.Sequential(nn.Conv2d(3, 8, 8, 8), nn.ReLU()), nn.Flatten(2))
+    network.append(nn.Sequential(nn.Linear(16, 16), nn.Tanh(), nn.Unflatten(2, (4, 4))))
+    model = load_model(network, Description(["2"], Preprocess(size=(32, 32)), 8, name="own"))
+    assert target_ends(network, ("0",), "own") == ["2.0"]
+    settings = Settings(epochs=1, batch=8, targets=("0",), rank=2)
+    done = finetune(model, make_data(12), "lora", tmp_path / "v", settings=settings)
+    assert list(done.recipe.weights) == ["2.0.weight"]
+
+
+class _Twice(nn.Module):  # type: ignore[misc]
+    """A network that has one layer under two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 8, 8)
+        self.stages = nn.ModuleList([self.first])
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        return self.stages[0](pixels)
+
+
+def test_a_weight_of_two_names_is_changed_once(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = load_model(_Twice(), Description(["first"], Preprocess(size=(32, 32)), 8, name="own"))
+    settings = Settings(epochs=2, batch=8, rate=0.01)
+    done = finetune(model, make_data(24), "full", tmp_path / "v", settings=settings)
+    assert list(done.recipe.weights) == ["first.weight", "first.bias"]
+    validation = make_data(24).select(done.recipe.validation)
+    wanted = torch.tensor([done.model.classes.index(s.labels[0]) for s in validation])
+    loss = nn.functional.cross_entropy(done.model.logits(list(validation)), wanted)
+    best = min(epoch["validation_loss"] for epoch in done.recipe.epochs)
+    assert float(loss) == pytest.approx(best, rel=1e-2)
+
+
+def test_what_is_held_out_is_given_where_images_are_chosen(
+    base: Model, chosen: Chosen, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="held_out is for a data set: give it to choose_images"):
+        finetune(base, chosen, "linear_probe", tmp_path / "v", held_out=make_data(3))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_variant_of_a_variant(base: Model, chosen: Chosen, tmp_path: Path) -> None:
+    one = finetune(base, chosen, "full", tmp_path / "one", settings=FEW)
+    two = finetune(one.model, make_data(24, first=60), "lora", tmp_path / "two", settings=FEW)
+    loaded = load_variant(load_variant(base, tmp_path / "one"), tmp_path / "two")
+    assert loaded.digest == two.model.digest
+    assert list(recipes_of(loaded.network)) == [two.recipe, one.recipe]
+    assert list(recipes_of(base.network)) == []
+
+
 def test_folders_of_others_are_left_alone(base: Model, tmp_path: Path) -> None:
     data, few = make_data(12), Settings(epochs=1)
     (tmp_path / "other").mkdir()
@@ -235,6 +320,51 @@ def test_a_training_that_fails_leaves_nothing_and_replaces_nothing(
         finetune(base, data, "full", tmp_path / "v", settings=FEW, force=True, progress=interrupted)
     assert [path.name for path in tmp_path.iterdir()] == ["v"]
     assert (tmp_path / "v" / RECIPE).read_bytes() == before
+
+
+def test_what_is_put_there_meanwhile_is_left_alone(base: Model, tmp_path: Path) -> None:
+    out = tmp_path / "v"
+
+    def write(done: int, total: int, what: str) -> None:
+        out.mkdir(exist_ok=True)
+        (out / "thesis.tex").write_text("all of it")
+
+    with pytest.raises(InputError, match="is there already, and no variant"):
+        finetune(base, make_data(12), "linear_probe", out, settings=FEW, force=True, progress=write)
+    assert [path.name for path in tmp_path.rglob("*")] == ["v", "thesis.tex"]
+
+
+def test_a_variant_comes_back_where_the_new_one_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pathlib import Path as AnyPath
+
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / RECIPE).write_text("old")
+    rename = AnyPath.rename
+
+    def failing(path: Path, target: Path) -> Path:
+        if path.name == "new":
+            raise OSError("disk is full")
+        return rename(path, target)
+
+    monkeypatch.setattr(AnyPath, "rename", failing)
+    with pytest.raises(OSError, match="full"), replacing_folder(tmp_path / "v", True) as part:
+        (part / RECIPE).write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["v"]
+    assert (tmp_path / "v" / RECIPE).read_text() == "old"
+
+
+def test_a_link_stays_and_leads_to_the_new_variant(base: Model, tmp_path: Path) -> None:
+    few, link = Settings(epochs=1), tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    for seed in (0, 1):
+        finetune(
+            base, make_data(12), "linear_probe", link, settings=replace(few, seed=seed), force=True
+        )
+        assert link.is_symlink()
+        assert read_recipe(tmp_path / "real").settings["seed"] == seed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
 
 
 def test_images_that_do_not_fit_into_memory_are_read_each_time(
@@ -287,6 +417,7 @@ def test_peft_is_named_where_it_is_missing(
         ({"rate": float("inf")}, "rate must be above 0, got inf"),
         ({"decay": -0.1}, "decay must be 0 or more"),
         ({"targets": "q_proj"}, "targets must be names of layers, got 'q_proj'"),
+        ({"targets": 2}, "targets must be names of layers, got 2"),
     ],
 )
 def test_settings_that_do_not_fit(changes: dict[str, Any], message: str) -> None:

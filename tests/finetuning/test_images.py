@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from sightline.data import from_annotations, load_dataset
+from sightline.data import Dataset, from_annotations, load_dataset
 from sightline.finetuning import choose_images
 from sightline.records import Annotation, InputError, Sample
 from tests.finetuning.pictures import COLOURS, make_data, write_pictures
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_share_of_each_class_is_kept_for_validation() -> None:
@@ -76,7 +74,21 @@ def test_annotations_alone_hold_out_by_id() -> None:
         choose_images(data, held_out=annotations)
     chosen = choose_images(data, held_out=annotations, leave_out=True)
     assert chosen.left_out == {"held out": ("i003.png", "i004.png")}
-    assert chosen.held_out is None
+    assert chosen.held_out is annotations
+
+
+def test_annotations_and_images_may_name_folders_otherwise() -> None:
+    """As where a file of annotations lies beside the images, and another above them."""
+    held_out = ["i001.png", "site__naive.png", "b__c__x.png", "spire.JPG", "st.john"]
+    annotations = {name: Annotation(name, 32, 24) for name in held_out}
+    same = ["a__i001.png", "naive.png", "c__x.png", "spire.png"]
+    names = [*same, "d__x.png", "i002.png", "ai001.png", "y.png", "st.mary"]
+    given = {n: Annotation(n, 32, 24, (), (["a", "b"][k % 2],)) for k, n in enumerate(names)}
+    data = from_annotations("drawn", given, {name: Path(name) for name in names})
+    with pytest.raises(InputError, match=r"4 images of drawn are held out"):
+        choose_images(data, held_out=annotations)
+    found = choose_images(data, held_out=annotations, leave_out=True)
+    assert found.left_out == {"held out": tuple(same)}
 
 
 def test_the_same_pixels_under_another_name_are_found(tmp_path: Path) -> None:
@@ -105,6 +117,19 @@ def test_a_picture_saved_anew_under_its_id_is_found(tmp_path: Path) -> None:
         choose_images(data, held_out=held_out)
 
 
+def test_a_picture_saved_anew_in_another_folder_is_found(tmp_path: Path) -> None:
+    data = load_dataset("facades", count=8, seed=1)
+    sample = data[3]
+    place = (tmp_path / "deep" / sample.image_id).with_suffix(".jpg")
+    place.parent.mkdir()
+    Image.fromarray(sample.image()).save(place, "JPEG", quality=60)
+    name = f"deep__{place.name}"
+    annotations = {name: replace(_unsized(sample), image_id=name)}
+    held_out = from_annotations("folder", annotations, {name: place}, root=tmp_path)
+    with pytest.raises(InputError, match=rf"1 image of facades is held out .*: {sample.image_id};"):
+        choose_images(data, held_out=held_out)
+
+
 def _unsized(sample: Sample) -> Annotation:
     return replace(sample.annotation, width=None, height=None)
 
@@ -118,6 +143,18 @@ def test_facades_of_other_seeds_share_ids_but_are_others() -> None:
         choose_images(data, held_out=same)
 
 
+def test_a_drawing_is_the_same_under_another_name_and_at_another_size() -> None:
+    data, small = (load_dataset("facades", count=12, seed=1, size=size) for size in (224, 96))
+
+    def make(image_id: str) -> Sample:
+        sample = small.by_id(image_id.removeprefix("new-"))
+        return replace(sample, image_id=image_id)
+
+    held_out = Dataset("facades", {f"new-{name}": "" for name in small.ids[:4]}, make)
+    with pytest.raises(InputError, match="4 images of facades are held out"):
+        choose_images(data, held_out=held_out)
+
+
 def test_validation_images_of_their_own() -> None:
     data, checked = make_data(12), make_data(7, first=20, i021=("purple",))
     chosen = choose_images(data, validation=checked)
@@ -125,10 +162,31 @@ def test_validation_images_of_their_own() -> None:
     assert chosen.validation.ids == tuple(i for i in checked.ids if i != "i021.png")
     with pytest.raises(InputError, match=r"1 image of the validation set is in the training: i01"):
         choose_images(data, validation=make_data(3, first=11))
-    with pytest.raises(InputError, match=r"of the validation set is held out: i026\.png"):
+    with pytest.raises(InputError, match=r"of the validation set is held out for .*: i026\.png"):
         choose_images(data, validation=checked, held_out=make_data(1, first=26))
     with pytest.raises(InputError, match="no image of the validation set"):
         choose_images(data, validation=make_data(1, i000=("purple",)))
+
+
+def test_validation_images_are_held_out_as_others_are() -> None:
+    """They choose the epoch, so the model would know them."""
+    data, checked = make_data(12), make_data(6, first=20, marked=(22, 24))
+    with pytest.raises(InputError, match=r"2 images of the validation set are annotated with regi"):
+        choose_images(data, validation=checked)
+    marked = choose_images(data, validation=checked, held_out="annotated")
+    annotations = {name: Annotation(name, 32, 24) for name in ("i022.png", "i024.png")}
+    with pytest.raises(InputError, match=r"2 images of the validation set are held out .*: i022"):
+        choose_images(data, validation=checked, held_out=annotations)
+    named = choose_images(data, validation=checked, held_out=annotations, leave_out=True)
+    for chosen in (marked, named):
+        ids = ("i022.png", "i024.png")
+        assert chosen.left_out == {"held out, of the validation set": ids}
+        assert chosen.validation.ids == ("i020.png", "i021.png", "i023.png", "i025.png")
+
+
+def test_a_large_share_leaves_an_image_of_each_class() -> None:
+    chosen = choose_images(make_data(12), validation=0.95)
+    assert sorted(sample.labels[0] for sample in chosen.training) == sorted(COLOURS)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, "half", None, True])

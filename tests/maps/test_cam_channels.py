@@ -150,17 +150,31 @@ def test_a_network_that_must_run_as_a_whole_gives_the_same() -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize(("stubborn", "most"), [(False, 1), (True, 16)])
+@pytest.mark.parametrize(("stubborn", "most"), [(False, 1), (True, 8)])
 def test_only_what_follows_the_layer_runs_for_each_channel(stubborn: bool, most: int) -> None:
     model = rows(stubborn)
     seen: list[int] = []
     network: Any = model.network
     network.body.register_forward_pre_hook(lambda module, arguments: seen.append(len(arguments[0])))
-    explain(model, IMAGES, "ablationcam", target=1, batch=16)
+    explain(model, IMAGES, "ablationcam", target=1, batch=8)
     # After the images as they are, and one pass that finds out whether copies may begin there.
     assert seen[:2] == [3, 1]
-    assert max(seen[2:]) == min(most, 3 * 4)
+    assert max(seen[2:]) == most
     assert sum(seen[2:]) == (3 if most == 1 else 3 * 4)
+
+
+@pytest.mark.parametrize(("cells", "most"), [(12, 4), (12 * 64, 1)])
+def test_copies_that_begin_at_a_small_layer_run_together(cells: int, most: int) -> None:
+    """A layer as large as the pixels: no more copies than the batch; a 48th of them: all four."""
+    stride = 8 if cells == 12 else 1
+    layers = [nn.Conv2d(3, 4, stride, stride), nn.Flatten(), nn.Linear(4 * cells, 3)]
+    plain = Preprocess(size=(32, 24), **PLAIN)
+    model = load_model(nn.Sequential(*layers), Description(["0"], plain, stride, CLASSES))
+    seen: list[int] = []
+    layers[2].register_forward_pre_hook(lambda module, arguments: seen.append(len(arguments[0])))
+    explain(model, IMAGES[0], "ablationcam", target=1, batch=1)
+    assert seen[:2] == [1, 2]  # the image as it is, and twice at the layer
+    assert seen[2:] == [most] * (4 // most)
 
 
 @pytest.mark.parametrize("method", ["scorecam", "ablationcam"])

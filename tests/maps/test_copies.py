@@ -35,5 +35,6 @@ def test_every_copy_is_scored_as_if_alone(batch: int) -> None:
             wanted = logits[0, [0, 2, 1][image]].item()
             assert found[image, number].item() == pytest.approx(wanted, rel=1e-4, abs=1e-6)
     assert [pair for part in seen for pair in part] == [(i, n) for i in range(3) for n in range(5)]
-    assert {len(part) for part in seen[:-1]} <= {batch}  # all but the last are full
+    # All but the last are full; what a CPU's caches hold at most.
+    assert {len(part) for part in seen[:-1]} <= {min(batch, 8)}
     assert torch.equal(pixels, before)

@@ -267,7 +267,7 @@ def test_each_image_may_have_its_own() -> None:
         ("dome", "method 'drise' explains detections: target must be 'detection'.* got 'dome'"),
         ("embedding", "method 'drise' explains detections"),
         (["detection"] * 2, "target must be one for all images, or 3, got 2"),
-        (["detection", "dome", "detection"], "targets must all be detections where one is"),
+        (["detection", "dome", "detection"], "must be of one kind.*'detection' and 'dome'"),
         ([Detected((0, 0, 9, 9)), "detection", "detection"], "must all have a box where one has"),
     ],
 )
@@ -386,7 +386,7 @@ def test_a_folder_is_loaded_as_it_was_saved(kind: str, tmp_path: Path) -> None:
         both = np.exp(logits) / np.exp(logits).sum()
         own, sure = both[:3], 1 - both[3]
     assert found.detections.objectness is not None
-    assert np.allclose(found.detections.probabilities[0, 0].tolist(), own, atol=1e-6)
+    assert np.allclose(found.detections.probabilities[0, 0].tolist(), own / sure, atol=1e-6)
     assert np.isclose(found.detections.objectness[0, 0].item(), sure, atol=1e-6)
 
 
@@ -424,11 +424,34 @@ def test_a_network_that_gives_no_boxes_is_told() -> None:
 def test_boxes_and_classes_by_hand() -> None:
     assert read_boxes(torch.tensor([0.5, 0.25, 1.0, 0.5])).tolist() == [0, 0, 1, 0.5]
     own, sure = read_classes(torch.tensor([0.0, np.log(3.0)]), each_class=True)
-    assert np.allclose(own.tolist(), [0.5, 0.75])
+    assert np.allclose(own.tolist(), [0.5 / 0.75, 1])
     assert np.isclose(sure.item(), 0.75)
     own, sure = read_classes(torch.tensor([0.0, 0.0, np.log(2.0)]), each_class=False)
-    assert np.allclose(own.tolist(), [0.25, 0.25])
+    assert np.allclose(own.tolist(), [0.5, 0.5])
     assert np.isclose(sure.item(), 0.5)
+    own, sure = read_classes(torch.tensor([-200.0, -200.0, 0.0]), each_class=False)
+    assert own.tolist() == [0, 0]
+    assert sure.item() == 0
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1])
+@pytest.mark.parametrize("each_class", [False, True])
+def test_the_most_confident_is_by_the_probability_of_its_class(
+    each_class: bool, number: int
+) -> None:
+    """As the networks' own post-processing has it: unsure between two classes is not sure."""
+    sizes = torch.tensor([[[0.5, 0.01, 0.49], [0.45, 0.4, 0.15], [0.1, 0.3, 0.6]]])
+    logits = sizes.logit() if each_class else sizes.log()
+    wanted = sizes if each_class else sizes[..., :2]
+    boxes = torch.arange(12.0).reshape(1, 3, 4)
+    said = Detections(boxes, *read_classes(logits, each_class))
+    assert said.objectness is not None
+    assert torch.allclose(said.probabilities * said.objectness[..., None], wanted)
+    output = Output(None, torch.zeros(1, 1, 1, 1), detections=said)
+    goal = MostConfident(torch.tensor([number]), ("x", "y", "z")).settled(output)
+    assert isinstance(goal, Detection)
+    best = wanted[0].amax(1) if number < 0 else wanted[0, :, number]
+    assert torch.equal(goal.boxes[0], boxes[0, best.argmax()])
 
 
 def test_drise_takes_what_rise_takes_but_for_classes() -> None:

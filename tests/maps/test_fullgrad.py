@@ -137,6 +137,22 @@ def test_where_channels_are(module: nn.Module, axis: int | None) -> None:
     assert (None if found is None else found[1]) == axis
 
 
+class LayerNorm2d(nn.LayerNorm):  # type: ignore[misc]
+    """As in timm and torchvision, which tell by the name alone."""
+
+    def forward(self, value: Any) -> Any:
+        return super().forward(value.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+def test_a_norm_that_turns_its_input_by_its_name() -> None:
+    norm = LayerNorm2d(4)
+    nn.init.normal_(norm.bias)
+    found = bias_of(norm)
+    assert found is not None
+    wanted = norm(torch.zeros(2, 4, 4, 4))
+    assert torch.allclose(bias_like(wanted, *found).expand_as(wanted), wanted)
+
+
 @pytest.mark.parametrize("data_format", ["channels_first", "channels_last"])
 def test_a_norm_that_turns_its_input(data_format: str) -> None:
     norm = nn.LayerNorm(4)

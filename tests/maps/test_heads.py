@@ -99,6 +99,17 @@ def test_the_mean_of_cam_and_the_bias_are_the_class(name: str) -> None:
         assert np.ptp(maps.stack()) > 0
 
 
+@pytest.mark.parametrize("precision", [torch.float64, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", ["resnet", "convnext"])
+def test_a_head_is_found_in_any_precision(name: str, precision: torch.dtype) -> None:
+    wanted = explain(MODELS[name](), IMAGES, "cam", target=1).stack()
+    model = MODELS[name]()
+    model.network.to(precision)
+    found = explain(model, IMAGES, "cam", target=1).stack()
+    share = max(1e-4, 8 * torch.finfo(precision).eps)
+    np.testing.assert_allclose(found, wanted, atol=share * np.abs(wanted).max())
+
+
 def test_cam_by_hand_and_all_on_the_one_patch_that_is_read() -> None:
     model = pooled()
     network: Any = model.network
@@ -131,6 +142,19 @@ def test_other_heads_are_refused(make: Any) -> None:
     message = f"method 'cam' needs linear head, which {name} does not have; .*'hirescam'"
     with pytest.raises(InputError, match=message):
         explain(model, IMAGES, "cam")
+
+
+def test_what_is_known_of_a_network_is_known_of_how_it_was_loaded() -> None:
+    """The same network: without classes, with other features, and as it should be."""
+    network, plain = _Pooled(), Preprocess(size=(32, 24), **PLAIN)
+    for layer, classes, found in (
+        ("act", (), False),
+        ("body", CLASSES, False),
+        ("act", CLASSES, True),
+        ("act", (), False),
+    ):
+        model = load_model(network, Description([layer], plain, 8, classes, name="pooled"))
+        assert (linear_head(model) is not None) == found
 
 
 def test_a_layer_whose_output_is_changed_is_not_the_head() -> None:

@@ -32,7 +32,16 @@ def close(found: Any, wanted: Any, share: float = 1e-5) -> None:
     assert np.abs(wanted).max() > 0
 
 
-@pytest.mark.parametrize("make", [plain, residual, lambda: tiny("resnet", size=(64, 32))])
+def biased() -> Model:
+    """A convolution with a bias of its own before a norm."""
+    torch.manual_seed(6)
+    layers = [nn.Conv2d(3, 6, 4, 4), nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 5, 2, 2)]
+    network = nn.Sequential(*layers, nn.ReLU(), nn.Flatten(), nn.Linear(60, 3))
+    nn.init.normal_(network[0].bias)
+    return described(network, "3", "biased")
+
+
+@pytest.mark.parametrize("make", [plain, biased, residual, lambda: tiny("resnet", size=(64, 32))])
 def test_without_gamma_it_is_input_x_gradient(make: Any) -> None:
     """What is known of ReLU networks: relevance in proportion is value times gradient."""
     model = make()
@@ -179,6 +188,26 @@ def test_a_resnet_conserves_relevance(target: Any) -> None:
     model = tiny("resnet", size=(64, 32))
     maps = explain(model, IMAGES, "lrp", target=target, params={"tolerance": 1e-4})
     assert all(np.ptp(maps.of(i)) > 0 for i in range(len(IMAGES)))
+
+
+class _Before(Residual):
+    """Norms stand before convolutions: that of the stem goes into a norm and past it."""
+
+    def forward(self, pixels: Any) -> Any:
+        value = self.stem(pixels)
+        value = value + self.second(self.relu(self.stem_norm(value)))
+        return self.head(self.down(self.pool(self.relu(self.norm(value)))).mean((2, 3)))
+
+
+@pytest.mark.parametrize("params", [{}, {"gamma": 0, "first": "gamma"}])
+def test_a_convolution_that_also_goes_past_its_norm(params: dict[str, Any]) -> None:
+    torch.manual_seed(8)
+    model = described(_Before(), "down", "before")
+    maps = explain(model, IMAGES, "lrp", target=1, params={**params, "tolerance": 1e-4})
+    assert maps.stack().any()
+    if params:
+        wanted = explain(model, IMAGES, "input_x_gradient", target=1)
+        close(maps.stack(), wanted.stack(), 1e-4)
 
 
 class _Scaled(Residual):

@@ -199,6 +199,43 @@ def test_deeplift_of_a_residual_network_by_hand() -> None:
         close(explain(model, image, "deeplift", target=i).of(), wanted, 1e-4)
 
 
+class _Rows(_Twice):
+    """Each row of an image has something of its own, and may go through the first ReLU alone."""
+
+    def __init__(self, *, cut: bool) -> None:
+        super().__init__(several=True)
+        self.cut = cut
+
+    def forward(self, pixels: Any) -> Any:
+        first, _, second, _, flat, head = self.parts
+        value = first(pixels).transpose(1, 2)
+        value = value + torch.linspace(-1, 1, value.shape[1])[:, None, None]
+        shape = value.shape[:2]
+        value = self.relus[0](value.flatten(0, 1) if self.cut else value)
+        value = (value.unflatten(0, shape) if self.cut else value).transpose(1, 2)
+        return head(flat(self.relus[-1](second(value))))
+
+
+def test_deeplift_where_a_module_takes_parts_of_images() -> None:
+    maps = [
+        explain(described(_Rows(cut=cut), "parts.2", "rows"), IMAGES, "deeplift", target=1).stack()
+        for cut in (True, False)
+    ]
+    close(maps[0], maps[1], 1e-6)
+
+
+def test_deeplift_of_a_curve_that_hardly_moves_is_its_gradient() -> None:
+    """Differences of 1e-6 say nothing of a slope in single precision."""
+    model = plain(nn.Tanh())
+    with torch.no_grad():
+        model.network[2].weight.mul_(1e-5)
+        model.network[2].bias.fill_(0.5)
+        model.network[0].bias.zero_()  # no ReLU changes sides between 0 and the image
+    wanted = explain(model, IMAGES, "input_x_gradient", target=1).stack()
+    found = explain(model, IMAGES, "deeplift", target=1, params={"tolerance": 1e9}).stack()
+    close(found, wanted, 1e-3)
+
+
 @pytest.mark.parametrize("method", NEEDY)
 def test_the_batch_changes_nothing(method: str) -> None:
     model = residual()
@@ -244,6 +281,51 @@ def test_relus_that_are_there_but_not_used() -> None:
     model = described(_Unused(), "down", "unused")
     with pytest.raises(InputError, match="unused holds ReLU modules, but uses none of them"):
         explain(model, IMAGES, "guided_backprop")
+
+
+class _Mixed(_Twice):
+    """Its second ReLU is a function."""
+
+    def forward(self, pixels: Any) -> Any:
+        first, _, second, _, flat, head = self.parts
+        return head(flat(self.last(second(self.relus[0](first(pixels))))))
+
+    def last(self, value: Any) -> Any:
+        return nn.functional.relu(value)
+
+
+class _MixedInPlace(_Mixed):
+    def last(self, value: Any) -> Any:
+        return value.relu_()
+
+
+class _MixedSix(_Mixed):
+    def last(self, value: Any) -> Any:
+        return nn.functional.relu6(value)
+
+
+@pytest.mark.parametrize("kind", [_Mixed, _MixedInPlace, _MixedSix])
+def test_relus_that_are_functions_beside_modules_are_refused(kind: Any) -> None:
+    model = described(kind(several=False), "parts.2", "mixed")
+    with pytest.raises(InputError, match="1 of 2 ReLUs of mixed are functions, not modules"):
+        explain(model, IMAGES, "guided_backprop")
+    with pytest.raises(InputError, match="deeplift does not hold for mixed: for image 1 of 3"):
+        explain(model, IMAGES, "deeplift", target=1)
+
+
+class _Broken(Residual):
+    """Gives no number for the last image of a batch of three."""
+
+    def forward(self, pixels: Any) -> Any:
+        scale = torch.ones(len(pixels), 1)
+        scale[2:] = torch.nan
+        return super().forward(pixels) * scale
+
+
+def test_the_image_without_a_number_is_named() -> None:
+    model = described(_Broken(), "down", "broken")
+    with pytest.raises(InputError, match=r"deeplift does not hold .* image 3 of 3 .*nan"):
+        explain(model, IMAGES, "deeplift", target=1, batch=3)
 
 
 def relu_vit() -> Model:

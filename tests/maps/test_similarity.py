@@ -279,6 +279,18 @@ class TestTarget:
         assert goal.scores(output).tolist() == pytest.approx([mean @ wanted], rel=1e-5)
         assert isinstance(goal.take(torch.tensor([0, 0])), Patches)
 
+    def test_patches_are_compared_with_it_and_not_the_class_token(self) -> None:
+        model, image = tiny("vit"), make_images(1, 40, 60)[0]
+        goal = read_target(model, [image], Similar(image, box=(5, 5, 30, 30)))
+        output = model(model.prepare(image).pixels)
+        wanted = region_feature(model, image, (5, 5, 30, 30))
+        mean = output.features[0].detach().flatten(1).mean(1)
+        assert goal.scores(output).tolist() == pytest.approx(
+            [float(mean @ wanted / wanted.norm())], rel=1e-4
+        )
+        assert output.embedding is not None
+        assert not torch.allclose(output.embedding[0], mean, rtol=0.01)
+
     def test_its_maps_point_at_the_colour(self) -> None:
         target = Similar(FLAGS, "red", (0, 0, 8, 8))
         found = explain(colours(), FLAGS, "input_x_gradient", target=target)

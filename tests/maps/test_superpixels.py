@@ -293,3 +293,9 @@ def test_samples_of_all_images_run_in_full_batches(method: str) -> None:
     explain(model, IMAGES, method, params={"samples": 20}, batch=8)
     # The images, then for each the samples and the image of which all is hidden.
     assert network.sizes == [3, 8, 8, 8, 8, 8, 8, 8, 7]
+
+
+@pytest.mark.parametrize("name", ["lime", "kernel_shap"])
+def test_more_segments_than_a_fit_can_hold(name: str) -> None:
+    with pytest.raises(InputError, match="segments must be at most 2,000, got 1,000,000"):
+        explain(linear(), IMAGES[0], name, params={"segments": 1_000_000})

@@ -160,8 +160,9 @@ class TestReading:
     @pytest.mark.parametrize(
         ("target", "message"),
         [
-            ([Similar(IMAGES[0]), "embedding", Similar(IMAGES[1])], "must all be Similar"),
-            (["embedding", Similar(IMAGES[0]), "embedding"], "must all be Similar .* 'embedding'"),
+            ([Similar(IMAGES[0]), "embedding", Similar(IMAGES[1])], "must be of one kind"),
+            (["embedding", Similar(IMAGES[0]), "embedding"], "kind: .* 'embedding' and Similar"),
+            (["embedding", 1, "embedding"], "of one kind: .* got 'embedding' and 1"),
             ([Similar(IMAGES[0])], "target must be one for all images, or 3, got 1"),
             (Similar(7), "image must be an array"),  # type: ignore[arg-type]
         ],
@@ -169,6 +170,23 @@ class TestReading:
     def test_wrong_ones(self, bare: Model, target: Any, message: str) -> None:
         with pytest.raises(InputError, match=message):
             explain(bare, IMAGES, "saliency", target=target)
+
+    @pytest.mark.parametrize("word", ["predicted", "embedding", "tower"])
+    def test_a_word_for_each_image_is_the_word_for_all(self, word: str) -> None:
+        ways: list[Any] = [word, [word] * 3, np.array([word] * 3)]
+        one, each, array = (explain(tiny("vit"), IMAGES, "saliency", target=way) for way in ways)
+        assert one.targets == each.targets == array.targets
+        assert np.array_equal(one.stack(), each.stack())
+
+    @pytest.mark.parametrize("odd", [np.array(1), np.zeros((3, 2)), [None] * 3, 1.0, True])
+    def test_what_is_no_class(self, odd: Any) -> None:
+        with pytest.raises(InputError, match="target must be classes by name or number, got"):
+            explain(tiny("vit"), IMAGES, "saliency", target=odd)
+
+    def test_labels_and_classes_are_not_mixed(self) -> None:
+        for odd in ("predicted", "label", Similar(IMAGES[0])):
+            with pytest.raises(InputError, match="must be of one kind"):
+                explain(tiny("vit"), IMAGES, "saliency", target=[0, odd, 1])
 
     def test_goals_are_where_the_model_is(self) -> None:
         model = tiny("vit")

@@ -62,6 +62,34 @@ def test_it_equals_its_own_package(model: Any, plain: Any) -> None:
     assert sum(p.numel() for p in mine) == sum(p.numel() for p in theirs)
 
 
+def test_pixels_are_scaled_as_in_its_training(model: Any) -> None:
+    picture = np.zeros((256, 512, 3), np.uint8)
+    picture[:, 256:] = 255
+    pixels = model.prepare(picture).pixels
+    # TensorFlow's EfficientNet-Lite takes (x - 127) / 128 of 8-bit values.
+    assert pixels.amin().item() == pytest.approx(-127 / 128)
+    assert pixels.amax().item() == pytest.approx(1)
+    (geometry,) = model.fitted(fit="crop").prepare(picture).geometries
+    assert "scale 1x1, offset 144.0,16.0" in repr(geometry).replace("-", "")
+
+
+def test_layers_are_the_last_of_each_resolution(model: Any) -> None:
+    made = explain(model, load_dataset("photos").by_id("coffee.png"), "layercam")
+    assert [one.shape[-1] for one in made.values[0]] == [112, 56, 28, 14, 7]
+    blocks = [0, 2, 4, 10]
+    sizes: list[int] = []
+    hooks = [
+        block.register_forward_hook(lambda module, given, out: sizes.append(out.shape[-1]))
+        for block in model.network._blocks
+    ]
+    with torch.no_grad():
+        model(torch.zeros(1, 3, 224, 224))
+    for hook in hooks:
+        hook.remove()
+    assert [n for n in range(15) if sizes[n] != sizes[n + 1]] == blocks
+    assert list(model.layers[:4]) == [model.network._blocks[n] for n in blocks]
+
+
 def test_every_activation_is_a_module_of_its_own(model: Any) -> None:
     called: dict[nn.Module, int] = {}
     hooks = [

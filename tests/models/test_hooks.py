@@ -14,7 +14,15 @@ from transformers.modeling_outputs import BaseModelOutput
 from sightline.maps import explain
 from sightline.models import Description, Preprocess, hooks, load_model
 from sightline.models.attention import _WATCHED, seen_attention
-from sightline.models.hooks import calls, edited, first_tensor, outputs, running, undisturbed
+from sightline.models.hooks import (
+    calls,
+    edited,
+    first_tensor,
+    functions,
+    outputs,
+    running,
+    undisturbed,
+)
 from tests.models.families import tiny
 
 if TYPE_CHECKING:
@@ -390,6 +398,16 @@ def test_something_else_runs_for_a_module() -> None:
     assert seen == [(module, 3), (module, 3), (module, 4)]
     assert module(3) == 6
     assert "forward" not in vars(module)
+
+
+def test_functions_are_seen_however_they_are_called() -> None:
+    seen: list[str] = []
+    value = torch.tensor([-1.0, 2.0])
+    with functions(seen.append):
+        found = [nn.ReLU()(value), torch.relu(value), value.relu(), value.clone().relu_()]
+    torch.relu(value)  # nobody looks any more
+    assert [name for name in seen if name.startswith("relu")] == ["relu", "relu", "relu", "relu_"]
+    assert all(one.tolist() == [0, 2] for one in found)
 
 
 def test_what_ran_for_a_module_before_runs_again() -> None:

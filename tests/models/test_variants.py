@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,6 +200,7 @@ def test_weights_that_cannot_be_told_apart_are_refused(base: Model, tmp_path: Pa
         (HEAD, "abc", "cannot be read as safetensors"),
         (ADAPTER[0], None, "has no adapter_config.json"),
         (ADAPTER[0], "[]", "cannot be understood"),
+        (ADAPTER[0], "[" * 100_000, "cannot be understood"),
         (ADAPTER[1], None, "has no adapter_model.safetensors"),
     ],
 )
@@ -223,6 +224,11 @@ def test_broken_files_are_named(
         ({"peft_type": "IA3"}, "got peft_type IA3"),
         ({"bias": "all"}, "bias all"),
         ({"alpha_pattern": {"x": 1}}, "alpha_pattern"),
+        ({"r": 0}, "r and lora_alpha must be above 0, got 0 and 6"),
+        ({"lora_alpha": float("inf")}, "got 2 and inf"),
+        ({"lora_alpha": float("nan")}, "got 2 and nan"),
+        ({"r": 4}, "a lora_A and a lora_B that fit"),  # the files have 2
+        ({"lora_alpha": 1e300}, "the change of .* must hold finite numbers"),
     ],
 )
 def test_other_adapters_are_refused(
@@ -244,7 +250,17 @@ def test_other_adapters_are_refused(
             r"has shape \(3, 3\), expected \(16, 16\)",
         ),
         ("full", {f"{QUERY}.weight": torch.full((16, 16), torch.nan)}, "must hold finite numbers"),
+        ("full", {f"{QUERY}.weight": torch.full((16, 16), 1e300, dtype=torch.float64)}, "finite"),
+        ("full", {f"{QUERY}.weight": torch.zeros(16, 16, dtype=torch.int8)}, "finite numbers"),
         ("full", {"other": torch.zeros(2)}, "differ about"),
+        (
+            "lora",  # 360 GB, if they were multiplied
+            {
+                f"base_model.model.{QUERY}.lora_A.weight": torch.zeros(2, 300_000),
+                f"base_model.model.{QUERY}.lora_B.weight": torch.zeros(300_000, 2),
+            },
+            "must have a lora_A and a lora_B that fit",
+        ),
         (
             "lora",
             {"a.lora_A.weight": torch.zeros(2, 4)},
@@ -269,6 +285,33 @@ def test_a_head_of_other_classes_is_refused(base: Model, tmp_path: Path) -> None
     save_file(nn.Linear(16, 2).state_dict(), folder / HEAD)
     with pytest.raises(InputError, match="must have 3 classes, got 2"):
         load_variant(base, folder)
+
+
+def test_a_head_of_another_model_is_named(base: Model, tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", base, "linear_probe")
+    save_file(nn.Linear(5, 3).state_dict(), folder / HEAD)
+    with pytest.raises(InputError, match="classifier takes 5 channels; Dinov2Model has 16"):
+        load_variant(base, folder).logits(make_images(1))
+
+
+def test_one_weight_is_not_changed_twice(base: Model, tmp_path: Path) -> None:
+    folder = write(tmp_path / "v", base, "full")
+    change = load_file(folder / DELTA)[f"{QUERY}.weight"]
+    save_file({f"{QUERY}.weight": change, "gone": change.clone()}, folder / DELTA)
+    values = json.loads((folder / RECIPE).read_text())
+    values["weights"]["gone"] = values["weights"][f"{QUERY}.weight"]
+    (folder / RECIPE).write_text(json.dumps(values))
+    with pytest.raises(InputError, match=r"recipe\.json names a weight twice"):
+        load_variant(base, folder)
+
+
+def test_a_base_in_half_precision(base: Model, tmp_path: Path) -> None:
+    base.network.half().float()
+    folder = write(tmp_path / "v", base, "linear_probe")
+    expected = load_variant(base, folder).logits(make_images(2))
+    half = replace(base, network=deepcopy(base.network).to(torch.bfloat16))
+    half = load_variant(half, write(tmp_path / "half", half, "linear_probe"))
+    torch.testing.assert_close(half.logits(make_images(2)), expected, rtol=0.1, atol=0.1)
 
 
 def test_names_with_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,6 +349,8 @@ def test_digests_of_values_do_not_depend_on_names() -> None:
         ("x-098.png", "x-099.png", "x-100.png", "x-102.png"),
         ("1a2.png", "1a3.png", "2a4.png", "b", "b", "c"),
         ("999.png", "1000.png", "0001.png", "0002.png", "0003.png"),
+        ("x٣.png", "x4.png", "x5.png"),
+        ("road to rome.png", "a1.png to a3.png", "x\n1", "x\n2", "x\n3"),
     ],
 )
 def test_ids_come_back_from_ranges(ids: tuple[str, ...]) -> None:
@@ -314,20 +359,60 @@ def test_ids_come_back_from_ranges(ids: tuple[str, ...]) -> None:
 
 def test_a_range_that_never_ends_is_refused() -> None:
     with pytest.raises(ValueError, match="no range"):
-        expanded(["a1.png to b9.png"])
+        expanded([["a1.png", "b9.png"]])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [["a9.png", "a1.png"], ["a", "b"], ["a1", "a01"], ["a0", "a99999999999"], ["a1"], ["a1", 2]],
+)
+def test_pairs_that_are_no_range_are_refused(pair: list[Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        expanded([pair])
 
 
 def test_a_recipe_comes_back_from_its_file(tmp_path: Path) -> None:
     ids = tuple(f"i{n:03}.png" for n in range(8, 30))
     recipe = Recipe(
         "demo/vit", "0" * 16, "full", ("a", "b"), {"size": (8, 8), "fit": "squash"}, {"rate": 0.1},
-        {"name": "folder", "path": "/x", "seed": None, "images": 24}, ids, ("j.png",),
+        {"name": "folder", "path": "/x", "seed": None, "images": 24},
+        {"name": "annotations", "images": 3}, ids, ("j.png",),
         {"held out": ids[:3]}, {"a": 20, "b": 2}, ({"training_loss": 0.5},), {"guess": 0.9},
         {"torch": "2"}, {"w": "f" * 16},
     )  # fmt: skip
     (tmp_path / RECIPE).write_text(recipe.to_json())
     assert read_recipe(tmp_path) == recipe
-    assert "i008.png to i029.png" in (tmp_path / RECIPE).read_text()
+    written = json.loads((tmp_path / RECIPE).read_text())
+    assert written["training"] == [["i008.png", "i029.png"]]
+    assert list(written)[2:] == [one.name for one in fields(Recipe)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights": [1]}, "weights"),
+        ({"weights": {"a": ["x"]}}, "cannot tell which weight a"),
+        ({"classes": "abc"}, "classes 'abc'"),
+        ({"classes": [1, 2, 3]}, "classes"),
+        ({"classes": ["a", "a", "b"]}, "classes"),
+        ({"data": []}, "data"),
+        ({"epochs": [1]}, "epochs"),
+        ({"training": ["a", 1]}, "cannot be understood"),
+        ({"training": [["a0", "a99999999999"]]}, "is no range of ids"),
+        ({"input": {"size": [32, 32], "fit": "none"}}, r"v: recipe\.json: fit must be one of"),
+        ({"input": {"size": [33, 33], "fit": "crop"}}, r"v: recipe\.json: .*no multiple"),
+        ({"strategy": "prompt"}, "strategy 'prompt'"),
+        ({"digest": None}, "digest None"),
+    ],
+)
+def test_recipes_that_cannot_be_are_refused(
+    base: Model, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    folder = write(tmp_path / "v", base, "full")
+    values = json.loads((folder / RECIPE).read_text()) | changes
+    (folder / RECIPE).write_text(json.dumps(values))
+    with pytest.raises(InputError, match=message):
+        load_variant(base, folder)
 
 
 SHIPPED = [name for name in MODELS if name.startswith("demo/vit-dino@")]
@@ -338,10 +423,15 @@ def test_shipped_variants_are_small_and_tell_styles(name: str) -> None:
     folder = DEMO / name.removeprefix("demo/")
     names = {file.name for file in folder.iterdir()}
     assert not names & {"config.json", "model.safetensors"}  # no copy of the base
-    assert sum(file.stat().st_size for file in folder.iterdir()) < 6e6
     recipe, card = read_recipe(folder), MODELS[name]
+    sizes = [file.stat().st_size for file in folder.iterdir() if file.name != "card.json"]
+    assert sum(sizes) == card.details["bytes"] < 6e6
     assert (recipe.base, recipe.strategy) == ("demo/vit-dino", name.partition("@")[2])
-    assert recipe.data["seed"] == 1
+    facades = {"name": "facades", "path": None}
+    assert recipe.data == {**facades, "seed": 1, "images": 14_000}
+    assert recipe.held_out == {**facades, "seed": 7, "images": 2_000}
+    assert {*recipe.training}.isdisjoint(recipe.validation)
+    assert len(recipe.training) + len(recipe.validation) == 14_000
     assert card.figures["accuracy_held_out"] == pytest.approx(
         recipe.figures["accuracy_held_out"], abs=1e-4
     )

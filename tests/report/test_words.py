@@ -73,6 +73,9 @@ def test_comparisons_say_when_layers_were_chosen_by_halves() -> None:
     assert "0.300 is 3.0 times" in words.chance_words(score, "iou@90").text
     told = words.chance_words(score, "iou@90", halves=True).text
     assert "0.300 (layer chosen by halves) is 3.0 times" in told
+    assert told.endswith("and the interval 0.200 to 0.400 lies above it.")
+    told = words.chance_words(score._replace(low=0.05), "iou@90", halves=True).text
+    assert "within the interval 0.050 to 0.400 of 0.300 (layer chosen by halves)" in told
 
 
 # --- chance --------------------------------------------------------------------------------------

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sightline.maps import METHODS
+from sightline.models import load_model
 from sightline.records import InputError
 from sightline.runner import plan_study
-from sightline.runner.methods import LeftOut
+from sightline.runner.methods import LeftOut, _target, _targets
 from tests.runner.studies import CLASSES, SHELF, make_folder, plan_of, study_of
 
 if TYPE_CHECKING:
@@ -271,6 +273,24 @@ def test_without_a_target_that_needs_no_classes_such_a_model_is_left_out(folder:
     assert plan.left_out == (LeftOut("demo/vit-dino", "saliency", "needs classes"),)
     with pytest.raises(InputError, match=r"'saliency' fits none .*demo/vit-dino: needs classes"):
         plan_of(folder, models=["demo/vit-dino"], methods=methods)
+
+
+def test_classes_that_a_name_does_not_tell_are_targets_by_number() -> None:
+    names = ("dome", "embedding", "dome", "label", "tower")
+    model = replace(load_model("demo/cnn"), classes=names)
+    found = [_target(number, model) for number in range(5)]
+    assert found == ["0", "1", "2", "3", "tower"]
+    assert [model.class_index(target) for target in found] == [0, 1, 2, 3, 4]
+
+
+def test_what_a_detector_predicts_is_its_detection_and_asked_once(folder: Path) -> None:
+    model = replace(load_model("demo/cnn"), classes=(), detects=("dome",))
+    for targets, wanted in (
+        (["detection", "predicted", "embedding"], ["predicted", "embedding"]),
+        (["detection", "embedding"], ["detection", "embedding"]),
+    ):
+        study = study_of(folder, methods=["saliency"], targets=targets)
+        assert list(_targets(study, METHODS["saliency"], model)) == wanted
 
 
 def test_signed_maps_are_scored_by_what_is_above_zero(folder: Path) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 
 from sightline.metrics import METRICS, score_maps
 from sightline.metrics.spec import Facts
+from sightline.records import InputError, MissingPackageError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.metrics.scores import Columns
     from sightline.records import Annotation, Region
 
-__all__ = ["ImageMap", "maps_over", "raster_over", "score_over"]
+__all__ = ["ImageMap", "maps_or_why", "maps_over", "raster_over", "score_over"]
 
 Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 
@@ -97,6 +98,26 @@ def maps_over(
             ImageMap(", ".join(words), maps.method, layer, over, sign, target, maps.seconds)
         )
     return found
+
+
+def maps_or_why(ask: Callable[[], Maps], method: str, refused: dict[str, str]) -> Maps | None:
+    """Return the maps of one of all methods; where it refuses the model, note why.
+
+    Examples
+    --------
+    >>> from sightline import explain
+    >>> image, refused = np.zeros((32, 32, 3), np.uint8), {}
+    >>> maps_or_why(lambda: explain("demo/vit", image, "deeplift"), "deeplift", refused)
+    >>> refused["deeplift"][:32]
+    "method 'deeplift' needs ReLU, wh"
+    """
+    try:
+        return ask()
+    except UnknownNameError:  # a class or parameter that is wrong for every method
+        raise
+    except (InputError, MissingPackageError) as error:
+        refused[method] = str(error)
+        return None
 
 
 def score_over(

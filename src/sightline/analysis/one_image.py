@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.analysis.image_maps import ImageMap, maps_over, raster_over, score_over
+from sightline.analysis.image_maps import ImageMap, maps_or_why, maps_over, raster_over, score_over
 from sightline.data.outputs import replacing
-from sightline.records import (
-    Annotation,
-    InputError,
-    MissingPackageError,
-    Sample,
-    UnknownNameError,
-    to_image_id,
-)
+from sightline.records import Annotation, InputError, Sample, to_image_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -255,13 +248,16 @@ def analyse(
     loaded = model if isinstance(model, Loaded) else load_model(model)
     cards, skipped = _cards(loaded, None if whole else named, target)
     calls = _calls(cards, target, layers, params or {})
+    # What no method could take is an error, whatever else is left out.
     if any(card.explains for card in cards):
-        read_target(loaded, [sample], target)  # raises for what no method could explain
+        read_target(loaded, [sample], target)
+    if any(card.layered for card in cards):
+        loaded.layer_indices(layers)
     made = []
     for number, (card, call) in enumerate(zip(cards, calls, strict=True)):
         progress(number, len(cards), f"Explaining: {card.name}")
         ask = partial(_ask, loaded, sample, call)
-        maps = ask() if not whole else _tried(ask, card, skipped)
+        maps = ask() if not whole else maps_or_why(ask, card.name, skipped)
         made += [maps] if maps is not None else []
     return _analysis(sample, annotation or _own(image), loaded, made, skipped, shares)
 
@@ -351,17 +347,6 @@ def _ask(model: Model, sample: Sample, call: Mapping[str, Any]) -> Maps:
     from sightline.maps import explain
 
     return explain(model, sample, **call)
-
-
-def _tried(ask: Callable[[], Maps], card: Method, skipped: dict[str, str]) -> Maps | None:
-    """Return the maps of one of all methods; where it refuses the model, note why."""
-    try:
-        return ask()
-    except UnknownNameError:  # a class or parameter that is wrong for every method
-        raise
-    except (InputError, MissingPackageError) as error:
-        skipped[card.name] = str(error)
-        return None
 
 
 # --- scores --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import typer
 from sightline.cli.explaining import naming, read_indices, read_size
 from sightline.cli.option_words import TARGET_HELP, check_target, read_option, read_target
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
+from sightline.cli.stores import counted
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def _region_table(found: "Analysis") -> "Iterator[Table]":
             label = str(group["label"].iloc[0])
             add_row(table, str(region), label, *map(_number, group["value"]))
     if count > _REGIONS:
-        table.caption = f"{count - _REGIONS} more regions: metrics.csv has them."
+        table.caption = f"{counted(count - _REGIONS, 'more region')}: all are in metrics.csv."
     yield table
 
 

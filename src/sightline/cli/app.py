@@ -462,8 +462,8 @@ def facades(
     )
 
 
-app.command()(similar.similarity)
 app.command()(analysing.analyse)
+app.command()(similar.similarity)
 app.command()(finetuning.finetune)
 app.command()(studies.new)
 app.command()(studies.schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -97,6 +97,8 @@ class Explained:
         Taken by each step: loading, the methods, predicting, drawing, writing.
     skipped : list of str
         Images that cannot be read, and why.
+    refused : dict of str to str
+        Of all methods, those that refuse the model, and why.
     """
 
     model: Model
@@ -108,6 +110,7 @@ class Explained:
     scorable: bool
     seconds: dict[str, float]
     skipped: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 class Made(NamedTuple):
@@ -119,6 +122,7 @@ class Made(NamedTuple):
     maps: list[Maps]
     predicted: list[tuple[str, float]]
     skipped: list[str]
+    refused: dict[str, str]
 
 
 def explain_images(options: Options, move: Move) -> Explained:
@@ -128,7 +132,8 @@ def explain_images(options: Options, move: Move) -> Explained:
     watch = _Watch()
     check_outputs(options)
     resolution = _resolution(options.resolution)
-    model, images, samples, maps, predicted, skipped = make_maps(options, move, watch)
+    made = make_maps(options, move, watch)
+    model, images, samples, maps, predicted, skipped, refused = made
     move(1, 1, "Drawing" if options.out else "Writing")
     drawn = _draw(options.out, images, samples, maps, predicted, fit_words(model))
     watch.done("drawing")
@@ -141,7 +146,9 @@ def explain_images(options: Options, move: Move) -> Explained:
     watch.done("writing")
     scorable = _can_be_scored(maps, resolution)
     kept = watch.kept({"predicting": model.classes, "drawing": drawn, "writing": written})
-    return Explained(model, images, maps, predicted, drawn, written, scorable, kept, skipped)
+    return Explained(
+        model, images, maps, predicted, drawn, written, scorable, kept, skipped, refused
+    )
 
 
 def make_maps(options: Options, move: Move, watch: _Watch | None = None) -> Made:
@@ -161,10 +168,10 @@ def make_maps(options: Options, move: Move, watch: _Watch | None = None) -> Made
     _check_tiles(options, calls)
     samples = _counted(images, len(calls) + bool(model.classes), move)
     watch.done("loading")
-    maps = _explain(model, samples, calls, watch)
+    maps, refused = _explain(model, samples, calls, watch, _named(options.methods))
     predicted = _predict(model, samples, options.batch)
     watch.done("predicting")
-    return Made(model, images, samples, maps, predicted, skipped)
+    return Made(model, images, samples, maps, predicted, skipped, refused)
 
 
 class _Watch:
@@ -445,15 +452,31 @@ def _resolution(text: str | None) -> str | int:
 
 
 def _explain(
-    model: Model, samples: list[Sample], calls: list[dict[str, Any]], watch: _Watch
-) -> list[Maps]:
+    model: Model,
+    samples: list[Sample],
+    calls: list[dict[str, Any]],
+    watch: _Watch,
+    named: list[str],
+) -> tuple[list[Maps], dict[str, str]]:
+    """Return the maps; of all methods also those that refuse the model, and why."""
+    from sightline.analysis.image_maps import maps_or_why
     from sightline.maps import explain
+    from sightline.maps.targets import read_target as goal_of
 
-    maps = []
+    maps: list[Maps] = []
+    refused: dict[str, str] = {}
+    strict = bool(named) or len(calls) == 1
+    for target in [call["target"] for call in calls if "target" in call and not strict][:1]:
+        goal_of(model, samples[:1], target)  # raises for what no method could explain
     for call in calls:
-        maps.append(explain(model, samples, **call))
+        ask = partial(explain, model, samples, **call)
+        found = ask() if strict else maps_or_why(ask, call["method"], refused)
+        maps += [] if found is None else [found]
         watch.done(call["method"])
-    return maps
+    if not maps:
+        name, why = next(iter(refused.items()))
+        raise InputError(f"no method is left; {name}: {why}")
+    return maps, refused
 
 
 def _can_be_scored(maps: list[Maps], resolution: str | int) -> bool:

@@ -166,6 +166,7 @@ def _head(made: Made) -> str:
     targets = {name for maps in made.maps for name in maps.targets}
     told = {name for name, _ in made.predicted}
     words += [f"explained: {class_words(name)}" for name in sorted(targets - told)]
+    words += [f"left out: {', '.join(made.refused)}"] * bool(made.refused)
     return " · ".join(words)
 
 

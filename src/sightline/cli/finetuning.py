@@ -116,7 +116,7 @@ def finetune(
     check_folder(out, force)
     settings = Settings(
         epochs, batch, rate, patience, seed=seed, rank=rank, alpha=alpha,
-        targets=tuple(filter(None, (targets or "").split(","))),
+        targets=tuple(filter(None, map(str.strip, (targets or "").split(",")))),
     ).of(strategy)  # fmt: skip
     images, kept = read_data(data, "--data"), read_held_out(held_out)
     with progress("Loading") as move:

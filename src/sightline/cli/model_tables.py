@@ -218,6 +218,9 @@ def explained_lines(found: Explained, options: Options, program: str) -> Iterato
     yield from listed(f"Predicted by {found.model.name}", said, SHOWN_NAMES)
     if found.skipped:
         yield "\n  ".join([f"Images left out ({len(found.skipped)}):", *found.skipped])
+    if found.refused:
+        whys = [f"{name}: {why}" for name, why in found.refused.items()]
+        yield "\n  ".join([f"Methods left out ({len(whys)}):", *whys])
     times = ", ".join(f"{step} {seconds:.2f}" for step, seconds in found.seconds.items())
     yield f"Seconds: {sum(found.seconds.values()):.1f}, of which {times}"
     yield from _next_lines(found, options, program)
@@ -266,6 +269,7 @@ def describe_explained(found: Explained, options: Options) -> dict[str, Any]:
         "fit": found.model.preprocess.fit,
         "images": images,
         "skipped": found.skipped,
+        "refused": found.refused,
         "methods": [_describe_maps(one) for one in found.maps],
         "out": None if options.out is None else str(options.out),
         "drawn": found.drawn,

@@ -31,7 +31,7 @@ def similarity(
     image: Annotated[Path, typer.Argument(help="Image with the region.")],
     box: Annotated[
         str,
-        typer.Option(help="The region: corners x0,y0,x1,y1 in pixels of the image."),
+        typer.Option(metavar="x0,y0,x1,y1", help="The region: its corners in pixels of the image."),
     ],
     model: Annotated[
         str,

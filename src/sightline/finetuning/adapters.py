@@ -35,6 +35,8 @@ def _peft() -> Any:
 def target_ends(network: nn.Module, wanted: tuple[str, ...], name: str) -> list[str]:
     """Return the ends of the names of the linear layers that get adapters.
 
+    Where other modules have these ends, too, the whole names of the linear layers.
+
     Raises
     ------
     InputError
@@ -45,7 +47,8 @@ def target_ends(network: nn.Module, wanted: tuple[str, ...], name: str) -> list[
     for ends in choices:
         found = [key for key in linear if any(_ends(key, end) for end in ends)]
         if found and all(any(_ends(key, end) for key in found) for end in ends):
-            return list(ends)
+            others = (key for key, _ in network.named_modules() if key not in linear)
+            return found if any(_ends(key, end) for key in others for end in ends) else list(ends)
     kinds = sorted({key.rpartition(".")[2] for key in linear})
     asked = ", ".join(wanted) or "q_proj, v_proj"
     known = f"its linear layers end in {', '.join(kinds[:12])}" if kinds else "it has none"

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.data import Dataset
 from sightline.finetuning.adapters import adapted_weights, add_adapters, save_adapters
-from sightline.finetuning.images import Chosen, HeldOut, Progress, choose_images
+from sightline.finetuning.images import (
+    Chosen,
+    HeldOut,
+    Progress,
+    choose_images,
+    describe_held_out,
+)
 from sightline.finetuning.learning import (
     History,
     Sight,
@@ -34,6 +40,7 @@ from sightline.models.variants import (
     weight_digests,
     weights_digest,
 )
+from sightline.records import InputError
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -118,10 +125,12 @@ def finetune(
     """
     chosen = (settings or Settings()).of(strategy)
     path = check_folder(folder, force)
+    if isinstance(data, Chosen) and held_out is not None:
+        raise InputError("held_out is for a data set: give it to choose_images, which chose these")
     if isinstance(data, Dataset):
         data = choose_images(data, held_out=held_out, seed=chosen.seed, progress=progress)
     job = _Job(model, data, strategy, chosen, progress)
-    with reproducible(chosen.seed, model.device) as rng, replacing_folder(path) as part:
+    with reproducible(chosen.seed, model.device) as rng, replacing_folder(path, force) as part:
         pictures = {
             "training": job.read(data.training, "training images"),
             "validation": job.read(data.validation, "validation images"),
@@ -173,8 +182,9 @@ def _train(
         job.strategy,
         job.chosen.classes,
         {"size": list(job.model.preprocess.size or ()), "fit": job.model.preprocess.fit},
-        asdict(job.settings),
+        {**asdict(job.settings), "device": job.model.device.type},
         job.chosen.source,
+        describe_held_out(job.chosen.held_out),
         job.chosen.training.ids,
         job.chosen.validation.ids,
         job.chosen.left_out,
@@ -262,7 +272,7 @@ def _figures(
     """Return what is measured with the variant as it was saved."""
     commonest = max(recipe.counts.values()) / sum(recipe.counts.values())
     found = {**recipe.figures, "guess": commonest}
-    if job.chosen.held_out is not None:
+    if isinstance(job.chosen.held_out, Dataset):
         labelled = _labelled(job.chosen.held_out, job.chosen.classes)
         if len(labelled):
             pictures = {**pictures, "held_out": job.read(labelled, "held-out images")}

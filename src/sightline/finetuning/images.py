@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from sightline.data import Dataset, facade_of
+from sightline.data.images import ENDINGS
 from sightline.records import Annotation, InputError, Sample
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ANNOTATED", "Chosen", "HeldOut", "choose_images"]
+__all__ = ["ANNOTATED", "Chosen", "HeldOut", "choose_images", "describe_held_out"]
 
 ANNOTATED = "annotated"
 HeldOut: TypeAlias = Dataset | Mapping[str, Annotation] | Literal["annotated"] | None
@@ -39,8 +40,8 @@ class Chosen:
         Images to learn from, and those by which the best epoch is chosen.
     classes : tuple of str
         The labels, in the order of the alphabet.
-    held_out : Dataset or None
-        The images that are kept for scoring; accuracy is measured on those that have a label.
+    held_out : Dataset, mapping of str to Annotation, "annotated" or None
+        What is kept for scoring; accuracy is measured on images of a data set that have a label.
     left_out : dict of str to tuple of str
         Ids that are not used, by the reason.
     source : dict
@@ -50,7 +51,7 @@ class Chosen:
     training: Dataset
     validation: Dataset
     classes: tuple[str, ...]
-    held_out: Dataset | None = None
+    held_out: HeldOut = None
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     source: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,21 +67,23 @@ def choose_images(
 ) -> Chosen:
     """Return the images of a data set that may be learned from, in two parts.
 
-    An image is in both sets when it is the same file, the same drawing, has the same id in the
-    same folder, the same pixels, or the same id and nearly the same picture (one was saved anew).
+    An image is in both sets when it is the same file, the same drawing, has the same pixels, or
+    the same file name, whatever its ending, and nearly the same picture (one was saved anew).
 
     Parameters
     ----------
     data : Dataset
         Images with one label each; those with none or several are left out, and listed.
     held_out : Dataset, mapping of str to Annotation, or "annotated"
-        What maps will be scored on. Of annotations without images the ids are compared.
+        What maps will be scored on. Of annotations without images the ids are compared,
+        without ".jpg" and the like; their ends, where one names folders that the other leaves out.
         "annotated": all images of `data` that have regions are left out. Needed where images of
         `data` have regions.
     leave_out : bool
         Leave out images that are held out, instead of raising.
     validation : float or Dataset
-        Share of each class, drawn by the seed; or images of their own.
+        Share of each class, drawn by the seed; or images of their own, which must not be held
+        out either.
     seed : int
         Of the draw.
     progress : callable
@@ -101,37 +104,28 @@ def choose_images(
     >>> len(chosen.training), len(chosen.validation), chosen.classes
     (16, 4, ('Baroque', 'Gothic', 'Renaissance', 'Romanesque'))
     """
-    cards = {sample.image_id: _card(sample) for sample in data}
+    every = {sample.image_id: _label(sample) for sample in data}
     left_out = {
-        "no label": tuple(i for i, card in cards.items() if card.label is None),
-        "several labels": tuple(i for i, card in cards.items() if card.label == ""),
+        "no label": tuple(i for i, label in every.items() if label is None),
+        "several labels": tuple(i for i, label in every.items() if label == ""),
     }
-    labels = {i: card.label for i, card in cards.items() if card.label}
-    kept, marked = data.select(labels), [i for i in labels if cards[i].marked]
-    left_out["held out"] = _held_out(kept, marked, held_out, leave_out, progress)
+    labels = {i: label for i, label in every.items() if label}
+    held = _Held(held_out, leave_out, progress)
+    left_out["held out"] = held.ids(data.select(labels), data.name)
     away = set(left_out["held out"])
     kept = data.select(i for i in labels if i not in away)
     classes = tuple(sorted({str(labels[i]) for i in kept.ids}))
     if isinstance(validation, Dataset):
-        training, checked = kept, _known(validation, classes)
-        _check_apart(training, checked, held_out, progress)
+        ids = held.ids(_known(validation, classes), "the validation set")
+        left_out["held out, of the validation set"] = ids
+        training = kept
+        checked = _known(validation.select(i for i in validation.ids if i not in ids), classes)
+        _check_apart(training, checked, progress)
     else:
         training, checked = _split(kept, labels, validation, seed)
     _check_classes(training, labels, data)
-    owned = held_out if isinstance(held_out, Dataset) else None
     found = {why: ids for why, ids in left_out.items() if ids}
-    return Chosen(training, checked, classes, owned, found, _described(data))
-
-
-class _Card(NamedTuple):
-    """What is known of an image without looking at it."""
-
-    label: str | None
-    marked: bool
-
-
-def _card(sample: Sample) -> _Card:
-    return _Card(_label(sample), bool(sample.annotation.regions))
+    return Chosen(training, checked, classes, held_out, found, _described(data))
 
 
 def _label(sample: Sample) -> str | None:
@@ -149,16 +143,10 @@ def _known(data: Dataset, classes: Sequence[str]) -> Dataset:
     return found
 
 
-def _check_apart(
-    training: Dataset, validation: Dataset, held_out: HeldOut, progress: Progress
-) -> None:
+def _check_apart(training: Dataset, validation: Dataset, progress: Progress) -> None:
     both = _shared(training, validation, progress)
     if both:
         raise InputError(f"{_are(both, 'the validation set')} in the training: {_ids(both)}")
-    if isinstance(held_out, Dataset):
-        both = _shared(validation, held_out, progress)
-        if both:
-            raise InputError(f"{_are(both, 'the validation set')} held out: {_ids(both)}")
 
 
 def _split(
@@ -192,35 +180,58 @@ def _check_classes(training: Dataset, labels: Mapping[str, str | None], data: Da
         )
 
 
-def _held_out(
-    data: Dataset, marked: list[str], held_out: HeldOut, leave_out: bool, progress: Progress
-) -> tuple[str, ...]:
-    """Return the ids to leave out; raise where there are any and they were not to be.
+class _Held(NamedTuple):
+    """What is held out, and whether images of it are left out or end it."""
 
-    `marked` are the images that have regions.
-    """
-    if held_out is None:
-        if marked:
+    out: HeldOut
+    leave_out: bool
+    progress: Progress
+
+    def ids(self, data: Dataset, name: str) -> tuple[str, ...]:
+        """Return the ids to leave out; raise where there are any and they were not to be."""
+        if self.out is None or isinstance(self.out, str):
+            return self._marked(data, name)
+        if isinstance(self.out, Dataset):
+            found = _shared(data, self.out, self.progress)
+        else:
+            found = _named(data, self.out)
+        if found and not self.leave_out:
             raise InputError(
-                f"{_are(marked, data.name)} annotated with regions ({_ids(marked)}); maps "
+                f"{_are(found, name)} held out for scoring, and must not be trained on: "
+                f"{_ids(found)}; leave_out (--leave-out) leaves them out"
+            )
+        return tuple(found)
+
+    def _marked(self, data: Dataset, name: str) -> tuple[str, ...]:
+        """Return the ids of images that have regions; raise where nothing is said of them."""
+        if self.out not in (None, ANNOTATED):
+            raise InputError(f"held_out must be a data set, annotations or {ANNOTATED!r}")
+        marked = tuple(sample.image_id for sample in data if sample.annotation.regions)
+        if marked and self.out is None:
+            raise InputError(
+                f"{_are(marked, name)} annotated with regions ({_ids(marked)}); maps "
                 "scored on images that a model was trained on tell nothing about new ones: say "
                 f"what is held out for scoring (held_out, --held-out; {ANNOTATED!r}: all of these)"
             )
-        return ()
-    if isinstance(held_out, str):
-        if held_out != ANNOTATED:
-            raise InputError(f"held_out must be a data set, annotations or {ANNOTATED!r}")
-        return tuple(marked)
-    if isinstance(held_out, Dataset):
-        found = _shared(data, held_out, progress)
-    else:
-        found = [image_id for image_id in data.ids if image_id in held_out]
-    if found and not leave_out:
-        raise InputError(
-            f"{_are(found, data.name)} held out for scoring, and must not be trained on: "
-            f"{_ids(found)}; leave_out (--leave-out) leaves them out"
-        )
-    return tuple(found)
+        return marked
+
+
+def _named(data: Dataset, held_out: Iterable[str]) -> list[str]:
+    """Return the ids that are held out, or end as one that is does, or the other way round."""
+    whole, ends = set(), set()
+    for tails in map(_tails, held_out):
+        whole.add(tails[0])
+        ends.update(tails)
+    found = ((image_id, _tails(image_id)) for image_id in data.ids)
+    return [one for one, tails in found if tails[0] in ends or not whole.isdisjoint(tails)]
+
+
+def _tails(image_id: str) -> list[str]:
+    """Return an id without the ending of its file, and what is left without its first folders."""
+    stem, dot, ending = image_id.rpartition(".")
+    known = f"{dot}{ending}".lower() in ENDINGS
+    parts = (stem if known else image_id).split("__")  # what a "/" is in ids
+    return ["__".join(parts[start:]) for start in range(len(parts))]
 
 
 class _Seen(NamedTuple):
@@ -234,18 +245,18 @@ class _Seen(NamedTuple):
 def _shared(data: Dataset, other: Dataset, progress: Progress) -> list[str]:
     """Return the ids of the images of `data` that are in `other`."""
     total = len(data) + len(other)
-    known: dict[str, _Seen] = {}
+    known: dict[str, list[_Seen]] = {}
     for done, sample in enumerate(other):
         progress(done, total, "Comparing images")
-        known[sample.image_id] = _look(other, sample)
-    origins = {one.origin for one in known.values()}
-    pixels = {one.pixels for one in known.values()}
+        known.setdefault(_tails(sample.image_id)[-1], []).append(_look(other, sample))
+    origins = {one.origin for some in known.values() for one in some}
+    pixels = {one.pixels for some in known.values() for one in some}
     found = []
     for done, sample in enumerate(data, len(other)):
         progress(done, total, "Comparing images")
-        seen, namesake = _look(data, sample), known.get(sample.image_id)
+        seen, namesakes = _look(data, sample), known.get(_tails(sample.image_id)[-1], [])
         same = seen.origin in origins or seen.pixels in pixels
-        if same or (namesake is not None and _near(seen.small, namesake.small)):
+        if same or any(_near(seen.small, one.small) for one in namesakes):
             found.append(sample.image_id)
     return found
 
@@ -273,9 +284,20 @@ def _near(one: NDArray[np.float32], two: NDArray[np.float32]) -> bool:
     return float(np.abs(one - two).mean()) < _NEAR
 
 
+def describe_held_out(held_out: HeldOut) -> dict[str, Any]:
+    """Return what tells what was held out, for the recipe."""
+    if held_out is None:
+        return {}
+    if isinstance(held_out, Dataset):
+        return _described(held_out)
+    if isinstance(held_out, str):
+        return {"name": "all images with regions"}
+    return {"name": "annotations", "images": len(held_out)}
+
+
 def _described(data: Dataset) -> dict[str, Any]:
     """Return what tells a data set from others."""
-    path = None if data.root is None else str(data.root)
+    path = None if data.root is None else str(data.root.resolve())
     kind, *where = _origin(data, data[0]) if len(data) else ("",)
     seed = where[0] if kind == "facade" else None
     return {"name": data.name, "path": path, "seed": seed, "images": len(data)}

@@ -39,10 +39,9 @@ class History:
         self.epochs.append(
             {"training_loss": training, "validation_loss": loss, "validation_accuracy": accuracy}
         )
-        if not math.isfinite(training) or not math.isfinite(loss):
-            raise InputError(
-                f"the loss of epoch {len(self.epochs)} is {training}: try a smaller rate"
-            )
+        if not math.isfinite(training + loss):
+            seen = f"{training} in training, {loss} in validation"
+            raise InputError(f"the loss of epoch {len(self.epochs)} is {seen}: try a smaller rate")
         better = loss < self.epochs[self.best]["validation_loss"] or len(self.epochs) == 1
         self.best = len(self.epochs) - 1 if better else self.best
         return better
@@ -188,4 +187,4 @@ def measure(model: Model, pictures: Pictures, batch: int) -> tuple[float, float]
 
 def _loss_and_accuracy(logits: Tensor, numbers: Tensor) -> tuple[float, float]:
     loss = functional.cross_entropy(logits, numbers)
-    return float(loss), float((logits.argmax(1) == numbers).float().mean())
+    return float(loss), float((logits.argmax(1) == numbers).double().mean())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,6 +14,7 @@ from sightline.models.variants import ADAPTER, DELTA, HEAD, RECIPE, is_variant
 from sightline.records import InputError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from torch import Tensor, nn
@@ -42,26 +43,38 @@ def check_folder(folder: str | os.PathLike[str], force: bool = False) -> Path:
             raise InputError(f"{path}: holds a variant already; force (--force) replaces it")
     elif path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise InputError(f"{path}: is there already, and no variant: name another folder")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: folder {path.absolute().parent} does not exist")
+    if not path.resolve().parent.is_dir():
+        raise InputError(f"{path}: folder {path.resolve().parent} does not exist")
     return path
 
 
 @contextmanager
-def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield a new folder, which then takes the place of `path`."""
-    path = path.absolute()
-    part, old = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("part", "old"))
-    part.mkdir()
+def replacing_folder(path: Path, force: bool = False) -> Iterator[Path]:
+    """Yield a new folder, which then takes the place of `path`.
+
+    Raises
+    ------
+    InputError
+        If something was put there meanwhile; see `check_folder`.
+    """
+    path = path.resolve()  # what a link leads to is replaced, not the link
+    work = Path(mkdtemp(".part", f".{path.name}.", path.parent))
+    new, old = work / "new", work / "old"
     try:
-        yield part
+        new.mkdir()
+        yield new
+        check_folder(path, force)
         if path.is_dir():
             path.rename(old)
-        part.rename(path)
+        try:
+            new.rename(path)
+        except BaseException:
+            if old.is_dir():
+                old.rename(path)
+            raise
     finally:
-        for left in (part, old):
-            if left.is_dir():
-                shutil.rmtree(left)
+        if path.is_dir() or not old.is_dir():
+            shutil.rmtree(work)
 
 
 def write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
@@ -75,13 +88,14 @@ def write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 def delta_of(network: nn.Module, base: nn.Module) -> dict[str, Tensor]:
     """Return what the weights of a network are beyond those of another, in half precision.
 
-    Weights that are the same are left out.
+    Weights that are the same are left out; one that has several names stands once.
     """
     before = base.state_dict()
-    found = {}
+    found, places = {}, set()
     for name, value in network.state_dict().items():
         if isinstance(value, torch.Tensor) and value.is_floating_point():
             change = (value.detach().float() - before[name].float()).half()
-            if change.any():
+            if change.any() and value.data_ptr() not in places:
+                places.add(value.data_ptr())
                 found[name] = change
     return found

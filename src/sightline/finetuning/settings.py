@@ -69,7 +69,8 @@ class Settings:
         for name in ("rate", "alpha", "decay"):
             _check_size(name, getattr(self, name), zero=name == "decay")
         given: Any = self.targets
-        if isinstance(given, str) or not all(isinstance(one, str) and one for one in given):
+        listed = isinstance(given, tuple | list)
+        if not listed or not all(isinstance(one, str) and one for one in given):
             raise InputError(f"targets must be names of layers, got {self.targets!r}")
 
     def of(self, strategy: str) -> Settings:

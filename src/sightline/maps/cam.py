@@ -72,19 +72,22 @@ def gradcam_pp(model: Model, inputs: Inputs, request: Request) -> Found:
 @register(
     "hirescam",
     what="Activations of a layer times their gradients, cell by cell, summed over the channels; "
-    "adds up to the class where all after the layer is linear.",
+    "adds up to the class where all after the layer is linear, and is 0 right before a norm of "
+    "each cell.",
     group="cam",
     sign="positive",
     needs=("classes", "layers"),
     gradients=True,
     cost="1, and 1 backward",
     layered=True,
-    paper="Draelos and Carin 2020, arXiv:2011.08891",
+    paper="Draelos & Carin 2020, arXiv:2011.08891",
 )
 def hirescam(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return activations times gradients, summed over the channels.
 
-    Right before a norm of each cell that is 0 whatever the image; such layers are refused.
+    A norm of each cell (after the last stage of Swin, the stages of ConvNeXt) does not change when
+    the cell is scaled, so that right before it the sum is 0 whatever the image. Such a map is 0
+    everywhere: what rounding leaves of it is taken off.
     """
 
     def weigh(channels: Tensor, gradient: Tensor) -> Tensor:
@@ -124,13 +127,14 @@ def xgradcam(model: Model, inputs: Inputs, request: Request) -> Found:
 @register(
     "layercam",
     what="Activations of a layer summed over the channels, each times its own gradient where that "
-    "is above 0: fine also in early layers (Jiang et al. 2021, LayerCAM).",
+    "is above 0: fine also in early layers.",
     group="cam",
     sign="positive",
     needs=("classes", "layers"),
     gradients=True,
     cost="1, and 1 backward",
     layered=True,
+    paper="Jiang et al. 2021, doi:10.1109/TIP.2021.3089943",
 )
 def layercam(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return activations times gradients above 0, summed over the channels."""
@@ -152,16 +156,18 @@ def layercam(model: Model, inputs: Inputs, request: Request) -> Found:
     params={"centred": True},
     about={
         "centred": "whether the mean of each channel over the cells is taken off first, without "
-        "which maps of transformers show the mean and little else; false as in the paper"
+        "which maps of transformers show the mean, that is, mostly background; false as in the "
+        "paper"
     },
-    paper="Muhammad and Yeasin 2020, arXiv:2008.00299",
+    paper="Muhammad & Yeasin 2020, arXiv:2008.00299",
 )
 def eigencam(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the projection of each cell's activations onto their first singular vector.
 
-    A singular vector has no sign of its own. It is given the one with which the third powers of the
-    map add up to more than 0: the side on which few cells stand far out is up. Where no activation
-    is below 0 and nothing is taken off, no cell is then below 0.
+    A singular vector has no sign of its own. With the mean taken off, up is the side on which cells
+    lie farther from it, in all channels: what differs from most of the image, not what fills it.
+    As in the paper, up is where the values add up to more than 0: where no activation is below 0,
+    no cell is then below 0. For transformers, up is then what fills the image.
     """
     centred = request.params["centred"]
     if not isinstance(centred, bool):
@@ -194,7 +200,8 @@ def cam(model: Model, inputs: Inputs, request: Request) -> Found:
         (weights,) = torch.autograd.grad(scores.sum(), pooled)
     wanted = goal.scores(output)
     # A mean of patches is also what an embedding is, in networks without a class token.
-    if (scores - wanted).abs().max() > 1e-3 * max(1.0, wanted.abs().max().item()):
+    share = max(1e-3, 8 * torch.finfo(wanted.dtype).eps)
+    if (scores - wanted).abs().max() > share * max(1.0, wanted.abs().max().item()):
         raise InputError(
             f"cam: the target of {model.name} does not follow from the mean of its last features "
             f"by a linear layer; hirescam is the same map where it does, and works here too"
@@ -233,23 +240,19 @@ def _graded(
         if slope is None:
             raise InputError(f"{name}: no class of {model.name} depends on layer {layer}")
         grids = [model.to_grid(part, inputs.pixels) for part in (value.detach(), slope)]
-        parts = weigh(*grids)
-        maps.append(parts.sum(1, keepdim=True))
-        _check_is_more_than_rounding(f"{name}: layer {layer} of {model.name}", parts, maps[-1])
+        maps.append(_summed(weigh(*grids)))
     return Found(maps, goal)
 
 
-def _check_is_more_than_rounding(where: str, parts: Tensor, found: Tensor) -> None:
-    """Raise where the channels cancel in every cell, which no image can bring about.
+def _summed(parts: Tensor) -> Tensor:
+    """Return the sum over the channels: exactly 0 for an image where they cancel in every cell.
 
-    A norm of each cell (Swin and ConvNeXt have such) does not change when the cell is scaled, so
-    that its activations times their gradients always add up to 0.
+    That is: where no cell has 1e-4 of what its channels could add up to. Rounding leaves less, and
+    so does the small number that a norm adds to the variance of a cell.
     """
-    if found.abs().amax() < 1e-4 * parts.abs().sum(1).amax():
-        raise InputError(
-            f"{where} is followed by a norm of each cell, so that what its channels add up to is 0 "
-            f"whatever the image; ask for other layers, or for gradcam or layercam"
-        )
+    found, least = parts.sum(1, keepdim=True), max(1e-4, 2 * torch.finfo(parts.dtype).eps)
+    could = parts.abs().sum(1, keepdim=True, dtype=torch.float32).amax((1, 2, 3), keepdim=True)
+    return found.masked_fill(found.abs().amax((1, 2, 3), keepdim=True) <= least * could, 0)
 
 
 def _output(
@@ -272,5 +275,6 @@ def _first_direction(channels: Tensor, centred: bool) -> Tensor:
         found = vectors[:, :, -1] * values[:, -1:].clamp(min=0).sqrt()
     else:
         found = (cells @ torch.linalg.eigh(turned @ cells)[1][:, :, -1:])[:, :, 0]
-    sign = torch.where(found.pow(3).sum(1, keepdim=True) < 0, -1.0, 1.0)
+    sizes = cells.norm(dim=2) if centred else torch.ones_like(found)
+    sign = torch.where((found * sizes).sum(1, keepdim=True) < 0, -1.0, 1.0)
     return (found * sign).to(channels.dtype).view(len(channels), 1, *channels.shape[2:])

@@ -65,13 +65,13 @@ def scorecam(model: Model, inputs: Inputs, request: Request) -> Found:
 
 @register(
     "ablationcam",
-    what="Channels of a layer summed with how much the class drops without each as its weight "
-    "(Desai and Ramaswamy 2020, Ablation-CAM).",
+    what="Channels of a layer summed with how much the class drops without each as its weight.",
     group="cam",
     sign="positive",
     needs=("classes", "layers"),
     cost="1, and 1 for each channel of each layer, from that layer on",
     layered=True,
+    paper="Desai & Ramaswamy 2020, doi:10.1109/WACV45572.2020.9093360",
     **_CHANNELS,
 )
 def ablationcam(model: Model, inputs: Inputs, request: Request) -> Found:
@@ -88,8 +88,12 @@ def ablationcam(model: Model, inputs: Inputs, request: Request) -> Found:
     for layer, values in zip(request.layers, layers, strict=True):
         numbers = _numbers(values, request)
         module, pixels = model.cam_layers[layer], inputs.pixels
-        score = _from_layer if _can_start_at(model, pixels, module, output) else _from_pixels
-        left = score(model, pixels, goal, module, numbers, request.batch)
+        if _can_start_at(model, pixels, module, output):
+            # What follows a late layer is small beside a whole pass.
+            room = request.batch * max(1, pixels[0].numel() // (4 * values[0].numel()))
+            left = _from_layer(model, pixels, goal, module, numbers, room)
+        else:
+            left = _from_pixels(model, pixels, goal, module, numbers, request.batch)
         maps.append(_weighted(_take(values, numbers), scores[:, None] - left))
     return Found(maps, goal)
 

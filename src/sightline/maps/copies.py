@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["score_copies"]
 
+# Of a CPU's caches, few images of a middling network fill all.
+_CACHED = 8
+
 
 def score_copies(
     model: Model,
@@ -48,11 +51,15 @@ def score_copies(
     Tensor (images, count)
         The goal's number of each copy, in single precision.
     """
+    on_cpu = pixels.device.type == "cpu"
     scores = torch.empty(len(pixels) * count, device=pixels.device)
     order = torch.arange(len(scores), device=pixels.device)
     with torch.no_grad():
-        for part in order.split(batch):
+        for part in order.split(min(batch, _CACHED) if on_cpu else batch):
             images, numbers = part // count, part % count
-            output = model(change(pixels[images], images, numbers))
+            copies = change(pixels[images], images, numbers)
+            if on_cpu:  # where convolutions are a third quicker when channels come last
+                copies = copies.contiguous(memory_format=torch.channels_last)
+            output = model(copies)
             scores[part] = goal.take(images).scores(output).float()
     return scores.unflatten(0, (len(pixels), count))

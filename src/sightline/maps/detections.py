@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from sightline.maps.methods import METHODS, Found, Request, register
 from sightline.maps.perturbation import rise_maps
-from sightline.maps.targets import Goal, needs_classes
+from sightline.maps.targets import Goal, first_of, needs_classes
 from sightline.models.preprocess import as_image
 from sightline.records import InputError
 from sightline.registry import Registry
@@ -68,7 +68,7 @@ def is_detection(target: Any) -> bool:
 
 def check_detection(method: str, target: Any) -> None:
     """Raise where a method that explains detections is asked for something else."""
-    first = target[0] if isinstance(target, list | tuple) and len(target) else target
+    first = first_of(target)
     if not is_detection(first) and not (isinstance(first, str) and first == "predicted"):
         raise InputError(
             f"method {method!r} explains detections: target must be 'detection', the most "
@@ -103,9 +103,6 @@ def read_detections(model: Model, images: Sequence[ImageLike], targets: Sequence
         raise InputError(
             f"target 'detection' needs detections, which {model.name} has not; {fitting}"
         )
-    for one in targets:
-        if not is_detection(one):
-            raise InputError(f"targets must all be detections where one is, got {one!r}")
     wanted = [one if isinstance(one, Detected) else Detected() for one in targets]
     labels = [_label(model, one.label) for one in wanted]
     boxes = [one.box for one in wanted if one.box is not None]

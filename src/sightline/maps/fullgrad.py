@@ -2,7 +2,8 @@
 
 A network of ReLUs is straight around an image. There, pixels times gradient and all biases times
 the gradients at their places add up to the score exactly. Other networks have more parts than
-biases (a norm by tokens, a softmax), which are left out.
+biases (a norm by tokens, a softmax), which are left out; so are biases that no module of its own
+adds, such as those within torch's `MultiheadAttention`.
 """
 
 from __future__ import annotations

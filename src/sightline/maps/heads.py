@@ -47,8 +47,10 @@ class LinearHead(NamedTuple):
         return cast("Tensor", self.linear(scaled + self.norm.bias))
 
 
-# Names of the two modules; None where there is no such head. A network is asked only once.
-_KNOWN: WeakKeyDictionary[nn.Module, tuple[str, str | None] | None] = WeakKeyDictionary()
+# Names of the two modules; None where there is no such head. A network is asked only once for what
+# it is loaded as: other layers may give its last features, and its classes be named later.
+_Names = tuple[str, str | None] | None
+_KNOWN: WeakKeyDictionary[nn.Module, dict[Any, _Names]] = WeakKeyDictionary()
 
 
 def linear_head(model: Model) -> LinearHead | None:
@@ -56,16 +58,19 @@ def linear_head(model: Model) -> LinearHead | None:
 
     The network is run once, on noise: what goes in and comes out tells, not how it is written.
     """
-    if model.network not in _KNOWN:
-        _KNOWN[model.network] = _found(model) if model.classes else None
-    names = _KNOWN[model.network]
+    known = _KNOWN.setdefault(model.network, {})
+    loaded_as = [n for n, module in model.network.named_modules() if module in model.layers[-1:]]
+    key = (*loaded_as, model.classes, model.prefix)
+    if key not in known:
+        known[key] = _found(model) if model.classes else None
+    names = known[key]
     if names is None:
         return None
     modules: dict[str, Any] = dict(model.network.named_modules())
     return LinearHead(modules[names[0]], None if names[1] is None else modules[names[1]])
 
 
-def _found(model: Model) -> tuple[str, str | None] | None:
+def _found(model: Model) -> _Names:
     """Return the names of the linear layer and of the norm before it."""
     named = {
         name: module
@@ -114,4 +119,5 @@ def _same(one: Tensor | None, other: Tensor | None) -> bool:
     """Return whether two tensors are equal, up to rounding."""
     if one is None or other is None or one.shape != other.shape:
         return False
-    return bool((one - other).abs().max() <= 1e-4 * other.abs().max())
+    share = max(1e-4, 2 * torch.finfo(other.dtype).eps)
+    return bool((one - other).abs().max() <= share * other.abs().max())

@@ -82,7 +82,7 @@ def lrp(model: Model, inputs: Inputs, request: Request) -> Found:
 
 
 def _followed_by_norm(model: Model, pixels: Tensor) -> dict[_Call, nn.Module]:
-    """Return the calls of convolutions whose output goes into a batch norm, with the norm.
+    """Return the calls of convolutions whose output goes into a batch norm alone, with the norm.
 
     Raises
     ------
@@ -105,21 +105,38 @@ def _followed_by_norm(model: Model, pixels: Tensor) -> dict[_Call, nn.Module]:
         calls[module] += 1
         return output
 
-    with torch.no_grad(), running(leaves(model.network), look):
-        model(pixels)
+    leaf = pixels.detach().clone().requires_grad_()
+    with torch.enable_grad(), running(leaves(model.network), look):
+        output = model(leaf)
     if odd:
         raise InputError(
             f"lrp has no rule for {', '.join(sorted(odd))} of {model.name}; gradient methods that "
             "know no rules: 'input_x_gradient', 'integrated_gradients', 'fullgrad'"
         )
-    return found
+    uses = _uses([part for part in output if isinstance(part, torch.Tensor)])
+    alone = {call for call, value in made.values() if uses[value.grad_fn] == 1}
+    return {call: norm for call, norm in found.items() if call in alone}
+
+
+def _uses(outputs: list[Tensor]) -> Counter[Any]:
+    """Return how often the outcome of each node is used on the way to some outputs."""
+    waiting = [value.grad_fn for value in outputs if value.grad_fn is not None]
+    known, uses = set(waiting), Counter[Any]()
+    while waiting:
+        for node, _ in waiting.pop().next_functions:
+            uses[node] += node is not None
+            if node is not None and node not in known:
+                known.add(node)
+                waiting.append(node)
+    return uses
 
 
 def _is_in_proportion(forward: Callable[[Any], Any], value: Any) -> bool:
     """Return whether a module gives half of its output for half of a value: it needs no rule."""
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return False
-    whole, half = forward(value.clone()), forward(value / 2)  # it may work in place
+    with torch.no_grad():
+        whole, half = forward(value.clone()), forward(value / 2)  # it may work in place
     if not isinstance(whole, torch.Tensor) or not whole.is_floating_point():
         return False
     return bool(torch.allclose(half * 2, whole, rtol=1e-3, atol=1e-5 * float(whole.abs().max())))

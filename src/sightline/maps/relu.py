@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from sightline.maps.gradient import farthest, gradient_of, plain_image
 from sightline.maps.methods import RELUS, Found, Request, asked_goal, number, register
-from sightline.models.hooks import running
+from sightline.models.hooks import functions, running
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -74,22 +74,35 @@ LINEAR = (
     paper="Springenberg et al. 2015, arXiv:1412.6806",
 )
 def guided_backprop(model: Model, inputs: Inputs, request: Request) -> Found:
-    """Return the gradient with respect to the pixels, cut at 0 on its way into each ReLU."""
-    used = 0
+    """Return the gradient with respect to the pixels, cut at 0 on its way into each ReLU.
+
+    A network that also calls ReLU as a function is refused: there, nothing would be cut.
+    """
+    used = called = 0
 
     def guided(_: nn.Module, forward: Callable[[Tensor], Tensor], value: Tensor) -> Tensor:
-        nonlocal used
-        used += 1
+        nonlocal used, called
+        before, used = called, used + 1
         output = forward(value)
+        called = before  # what a module calls is its own affair
         if output.requires_grad:
             output.register_hook(lambda slope: slope.clamp(min=0))
         return output
 
+    def count(name: str) -> None:
+        nonlocal called
+        called += name.rstrip("_") in ("relu", "relu6")
+
     relus = [module for module in model.network.modules() if isinstance(module, RELUS)]
-    with running(relus, guided):
+    with running(relus, guided), functions(count):
         gradient, goal = gradient_of(model, inputs.pixels, asked_goal(request))
     if not used:
         raise InputError(f"guided_backprop: {model.name} holds ReLU modules, but uses none of them")
+    if called:
+        raise InputError(
+            f"guided_backprop: {called} of {called + used} ReLUs of {model.name} are functions, "
+            "not modules, which its rule cannot reach; saliency works with it"
+        )
     return Found([farthest(gradient)], goal)
 
 
@@ -245,8 +258,8 @@ def _check_sum(model: Model, parts: Tensor, gains: Tensor, tolerance: float) -> 
     sums, sizes = parts.flatten(1).sum(1), parts.flatten(1).abs().sum(1)
     # What large contributions of both signs lose in rounding is no fault of the rules.
     rounding = 16 * torch.finfo(parts.dtype).eps * sizes
-    wrong = (sums - gains).abs() > tolerance * gains.abs() + rounding
-    if not wrong.any() and sums.isfinite().all():
+    wrong = ~((sums - gains).abs() <= tolerance * gains.abs() + rounding)  # also what is no number
+    if not wrong.any():
         return
     image = int(wrong.int().argmax())
     odd = without_rule(model, (*_ALL_CURVES, *POOLS, *LINEAR))

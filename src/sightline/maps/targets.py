@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from sightline.models import Model, Output
     from sightline.models.preprocess import ImageLike
 
-__all__ = ["Classes", "Embeddings", "Goal", "Similar", "Target", "needs_classes", "read_target"]
+__all__ = [
+    "Classes",
+    "Embeddings",
+    "Goal",
+    "Similar",
+    "Target",
+    "first_of",
+    "needs_classes",
+    "read_target",
+]
 
 
 class Goal(ABC):
@@ -164,6 +173,7 @@ class Similar:
     Examples
     --------
     >>> from sightline import explain, load_dataset
+    >>> from sightline.maps import Similar
     >>> churches = load_dataset("facades", count=2, seed=0)
     >>> maps = explain("demo/vit-dino", churches[0], "saliency", target=Similar(churches[1]))
     >>> maps.targets
@@ -178,11 +188,21 @@ class Similar:
 Target: TypeAlias = "str | int | Similar | Detected"
 
 
+def first_of(target: Any) -> Any:
+    """Return the first of several targets, or the one for all images."""
+    return target[0] if _are_several(target) and len(target) else target
+
+
+def _are_several(target: Any) -> bool:
+    """Return whether there is a target for each image; an array may hold just a number."""
+    return isinstance(target, list | tuple) or (isinstance(target, np.ndarray) and target.ndim > 0)
+
+
 def needs_classes(target: Any) -> bool:
     """Return whether only a model with classes can be asked for a target."""
     from sightline.maps.detections import is_detection
 
-    first = target[0] if isinstance(target, list | tuple) and len(target) else target
+    first = first_of(target)
     own = isinstance(first, str) and first == "embedding"
     return not (own or isinstance(first, Similar) or is_detection(first))
 
@@ -197,13 +217,15 @@ def read_target(model: Model, images: Sequence[ImageLike], target: Any) -> Goal:
     """
     from sightline.maps.detections import is_detection, read_detections
 
-    several = isinstance(target, list | tuple | np.ndarray)
+    several = _are_several(target)
     if several and len(target) != len(images):
         raise InputError(f"target must be one for all images, or {len(images)}, got {len(target)}")
+    target = _of_one_kind(list(target)) if several else target
     if isinstance(target, str) and target == "predicted" and model.detects:
         target = "detection"  # what a detector predicts
-    if is_detection(target[0] if several and len(target) else target):
-        return read_detections(model, images, target if several else [target] * len(images))
+    each = target if isinstance(target, list) else [target] * len(images)
+    if is_detection(each[0]):
+        return read_detections(model, images, each)
     if not needs_classes(target):
         return _embeddings(model, target, len(images))
     if isinstance(target, str) and target == "predicted":
@@ -211,18 +233,37 @@ def read_target(model: Model, images: Sequence[ImageLike], target: Any) -> Goal:
     if isinstance(target, str) and target == "label":
         numbers = [_label(model, image) for image in images]
     else:
-        numbers = [_class(model, one) for one in (target if several else [target] * len(images))]
+        numbers = [_class(model, one) for one in each]
     return Classes(torch.tensor(numbers, device=model.device))
+
+
+def _of_one_kind(targets: list[Any]) -> Any:
+    """Return the targets of several images, which must be of one kind; a word that all say, once.
+
+    "predicted", "label" and "embedding" are a kind each.
+    """
+    from sightline.maps.detections import is_detection
+
+    def kind(target: Any) -> str:
+        if isinstance(target, Similar):
+            return "Similar"
+        words = isinstance(target, str) and target in ("predicted", "label", "embedding")
+        return "detection" if is_detection(target) else str(target) if words else "class"
+
+    for one in targets:
+        if kind(one) != kind(targets[0]):
+            raise InputError(
+                "targets of several images must be of one kind: classes by name or number, or "
+                f"all Similar, detections, or one word; got {targets[0]!r} and {one!r}"
+            )
+    return targets if kind(targets[0]) in ("class", "Similar", "detection") else targets[0]
 
 
 def _embeddings(model: Model, target: Any, count: int) -> Goal:
     """Return the goal of one target that needs no classes, or of one for each image."""
     wanted = list(target) if isinstance(target, list | tuple) else [target]
-    if all(isinstance(one, str) and one == "embedding" for one in wanted):
+    if isinstance(target, str):
         return Own()
-    if not all(isinstance(one, Similar) for one in wanted):
-        odd = next(one for one in wanted if not isinstance(one, Similar))
-        raise InputError(f"targets must all be Similar where one is, got {odd!r}")
     names, boxed = tuple(one.name for one in wanted), {one.box is not None for one in wanted}
     if len(boxed) > 1:
         raise InputError("targets must all be Similar with a box where one is, or all without")

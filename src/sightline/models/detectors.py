@@ -139,17 +139,16 @@ def read_classes(logits: Tensor, each_class: bool) -> tuple[Tensor, Tensor]:
     """Return probabilities of classes `(..., classes)` and how sure it is of anything, `(...)`.
 
     Where the classes share one probability with "nothing", which comes last, it is sure by what
-    "nothing" leaves. Where each has one of its own, it is as sure as of the likeliest.
+    "nothing" leaves. Where each has one of its own, it is as sure as of the likeliest. Those of
+    the classes are given that there is something: times how sure, they are the network's own.
 
     Examples
     --------
     >>> import torch
     >>> classes, sure = read_classes(torch.tensor([[2.0, 1.0, 1.0]]).log(), each_class=False)
     >>> classes.tolist(), sure.tolist()
-    ([[0.5, 0.25]], [0.75])
+    ([[0.666..., 0.333...]], [0.75])
     """
-    if each_class:
-        own = logits.sigmoid()
-        return own, own.amax(-1)
-    shared = logits.softmax(-1)
-    return shared[..., :-1], shared[..., :-1].sum(-1)
+    own = logits.sigmoid() if each_class else logits.softmax(-1)[..., :-1]
+    sure = own.amax(-1) if each_class else own.sum(-1)
+    return own / sure.clamp(min=torch.finfo(own.dtype).tiny)[..., None], sure

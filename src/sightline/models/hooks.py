@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from torch import Tensor, nn
 
-__all__ = ["calls", "edited", "first_tensor", "outputs", "running", "undisturbed"]
+__all__ = ["calls", "edited", "first_tensor", "functions", "outputs", "running", "undisturbed"]
 
 
 # Threads take turns with a network, and with what torch keeps for the whole process.
@@ -172,6 +173,21 @@ def _runner(module: nn.Module, forward: Any, run: Callable[..., Any]) -> Callabl
         return run(module, lambda value: forward(**{**named, name: value}), named[name])
 
     return runs
+
+
+@contextmanager
+def functions(see: Callable[[str], None]) -> Iterator[None]:
+    """Call `see(name)` before each function of torch runs, also those that modules call."""
+
+    class Watch(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(
+            self, function: Any, _: Any, given: Any = (), named: Any = None
+        ) -> Any:
+            see(getattr(function, "__name__", ""))
+            return function(*given, **(named or {}))
+
+    with Watch():
+        yield
 
 
 def first_tensor(output: Any) -> Tensor:

@@ -37,7 +37,8 @@ class Detections(NamedTuple):
     boxes : Tensor (batch, boxes, 4)
         Corners x0, y0, x1, y1 as shares of the input.
     probabilities : Tensor (batch, boxes, classes)
-        Of each class; they need not add up to 1.
+        Of each class; they need not add up to 1. With objectness, given that the box holds
+        something: their product is how sure the detector is of the class.
     objectness : Tensor (batch, boxes) or None
         How sure the detector is that a box holds anything; None where it does not say.
     """

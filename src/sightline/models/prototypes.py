@@ -36,7 +36,7 @@ class Source:
     Attributes
     ----------
     label : str
-        The class that it speaks for.
+        The class of the image.
     seed, index : int
         The facade: `Facade.generate(seed, index)`.
     cell : (row, column)

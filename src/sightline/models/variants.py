@@ -7,8 +7,9 @@ import re
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch import nn
@@ -16,7 +17,7 @@ from torch import nn
 from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from torch import Tensor
@@ -36,6 +37,7 @@ __all__ = [
     "load_variant",
     "place_weights",
     "read_recipe",
+    "recipes_of",
     "weight_digests",
     "weights_digest",
 ]
@@ -77,7 +79,12 @@ class Variant(nn.Module):  # type: ignore[misc]
     def forward(self, pixels: Tensor) -> Output:
         """Return what the trunk says of images, with the logits of the classifier."""
         output = replace(self.base, network=self.trunk)(pixels)
-        return output._replace(logits=self.head(output.embedding), detections=None)
+        embedding: Any = output.embedding
+        if embedding.shape[1] != self.head.in_features:
+            seen = f"{self.base.name} has {embedding.shape[1]}"
+            raise InputError(f"the classifier takes {self.head.in_features} channels; {seen}")
+        logits = self.head(embedding.to(self.head.weight.dtype))
+        return output._replace(logits=logits, detections=None)
 
 
 def _run(network: nn.Module, pixels: Tensor) -> Output:
@@ -120,9 +127,11 @@ class Recipe:
     input : dict
         Size (width and height) and fit of the images that it was trained with.
     settings : dict
-        Epochs, batch, rate and the other choices.
+        Epochs, batch, rate and the other choices, and the device.
     data : dict
         The data set it was trained on: its name, path, seed and the number of its images.
+    held_out : dict
+        The same of what was held out, and compared with it; empty where nothing was.
     training, validation : tuple of str
         Ids of the images that were learned from, and by which the best epoch was chosen.
     left_out : dict of str to tuple of str
@@ -147,6 +156,7 @@ class Recipe:
     input: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
+    held_out: Mapping[str, Any] = field(default_factory=dict)
     training: tuple[str, ...] = ()
     validation: tuple[str, ...] = ()
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -163,6 +173,14 @@ class Recipe:
             values[name] = shortened(values[name])
         values["left_out"] = {why: shortened(ids) for why, ids in self.left_out.items()}
         return json.dumps(values, indent=1) + "\n"
+
+
+def recipes_of(network: nn.Module) -> Iterator[Recipe]:
+    """Yield how a network was trained, if it is a variant, and how those below it were."""
+    while isinstance(network, Variant):
+        if network.recipe is not None:
+            yield network.recipe
+        network = network.trunk
 
 
 def is_variant(folder: Path) -> bool:
@@ -203,62 +221,88 @@ def read_recipe(folder: str | PathLike[str]) -> Recipe:
         raise InputError(f"{path}: cannot be understood: {error!r}") from error
 
 
+# What the parts of a recipe are in JSON; the others are objects.
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("base", "digest", "strategy"), str),
+    **dict.fromkeys(("classes", "training", "validation", "epochs"), list),
+}
+
+
 def _recipe(values: dict[str, Any]) -> Recipe:
     given = {one.name: values[one.name] for one in fields(Recipe)}
+    for name, value in given.items():
+        if not isinstance(value, _KINDS.get(name, dict)):
+            raise ValueError(f"{name} {value!r}")
     if given["strategy"] not in STRATEGIES:
         raise ValueError(f"strategy {given['strategy']!r}")
+    classes = given["classes"]
+    if len(set(classes)) != len(classes) or not all(isinstance(one, str) for one in classes):
+        raise ValueError(f"classes {classes!r}")
+    if not all(isinstance(one, dict) for one in given["epochs"]):
+        raise ValueError("epochs that are no objects")
     for name in ("training", "validation"):
         given[name] = expanded(given[name])
     given["left_out"] = {why: expanded(ids) for why, ids in given["left_out"].items()}
-    given["classes"], given["epochs"] = tuple(given["classes"]), tuple(given["epochs"])
+    given["classes"], given["epochs"] = tuple(classes), tuple(given["epochs"])
     given["input"] = {"size": tuple(given["input"]["size"]), "fit": given["input"]["fit"]}
+    given["weights"] = {name: str(digest) for name, digest in given["weights"].items()}
     return Recipe(**given)
 
 
-_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
+_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
+_MOST = 10_000_000  # images that a recipe may list
 
 
-def shortened(ids: Sequence[str]) -> list[str]:
-    """Return ids, of which those that count up stand as one text.
+def shortened(ids: Sequence[str]) -> list[str | list[str]]:
+    """Return ids, of which those that count up stand as a pair: the first and the last.
 
     >>> shortened(["a-08.png", "a-09.png", "a-10.png", "b.png"])
-    ['a-08.png to a-10.png', 'b.png']
+    [['a-08.png', 'a-10.png'], 'b.png']
     """
     runs: list[list[str]] = []
     for one in ids:
-        if runs and _next(runs[-1][-1]) == one:
+        if runs and _later(runs[-1][-1], 1) == one:
             runs[-1].append(one)
         else:
             runs.append([one])
-    parts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else run for run in runs]
-    return [text for part in parts for text in part]
+    found: list[str | list[str]] = []
+    for run in runs:
+        found += [[run[0], run[-1]]] if len(run) > 2 else run
+    return found
 
 
-def expanded(texts: Iterable[str]) -> tuple[str, ...]:
+def expanded(parts: Iterable[Any]) -> tuple[str, ...]:
     """Return the ids that `shortened` was given.
 
-    >>> expanded(["a-08.png to a-10.png", "b.png"])
+    >>> expanded([["a-08.png", "a-10.png"], "b.png"])
     ('a-08.png', 'a-09.png', 'a-10.png', 'b.png')
     """
     found: list[str] = []
-    for text in texts:
-        first, to, last = text.partition(" to ")
-        found.append(first)
-        while to and found[-1] != last:
-            following = _next(found[-1])
-            if following is None or len(following) > len(last):
-                raise ValueError(f"{text!r} is no range of ids")
-            found.append(following)
+    for part in parts:
+        if isinstance(part, str):
+            found.append(part)
+            continue
+        first, last = part
+        count = _number(last) - _number(first)
+        if count < 0 or len(found) + count >= _MOST or _later(first, count) != last:
+            raise ValueError(f"{part!r} is no range of ids")
+        found += [str(_later(first, step)) for step in range(count + 1)]
     return tuple(found)
 
 
-def _next(image_id: str) -> str | None:
-    """Return the id after one: its last number, one higher."""
+def _number(image_id: str) -> int:
+    """Return the last number of an id, -1 where there is none."""
+    parts = _NUMBERED.fullmatch(image_id)
+    return -1 if parts is None else int(parts[2])
+
+
+def _later(image_id: str, steps: int) -> str | None:
+    """Return the id so many after one: its last number is higher."""
     parts = _NUMBERED.fullmatch(image_id)
     if parts is None:
         return None
     start, digits, end = parts.groups()
-    return f"{start}{int(digits) + 1:0{len(digits)}}{end}"
+    return f"{start}{int(digits) + steps:0{len(digits)}}{end}"
 
 
 def weight_digests(network: nn.Module) -> dict[str, str]:
@@ -281,8 +325,11 @@ def weights_digest(network: nn.Module) -> str:
 
     Versions of a library may give the same weight different names.
     """
-    values = " ".join(sorted(weight_digests(network).values()))
-    return sha256(values.encode()).hexdigest()[:16]
+    return _whole(weight_digests(network))
+
+
+def _whole(digests: Mapping[str, str]) -> str:
+    return sha256(" ".join(sorted(digests.values())).encode()).hexdigest()[:16]
 
 
 def load_variant(base: Model, folder: str | PathLike[str], *, name: str | None = None) -> Model:
@@ -308,18 +355,23 @@ def load_variant(base: Model, folder: str | PathLike[str], *, name: str | None =
     folder = Path(folder)
     recipe = read_recipe(folder)
     digests = weight_digests(base.network)
-    if weights_digest(base.network) != recipe.digest:
+    if _whole(digests) != recipe.digest:
         raise InputError(
             f"{folder}: was trained from {recipe.base} with weights {recipe.digest}; "
-            f"{base.name} has weights {weights_digest(base.network)}"
+            f"{base.name} has weights {_whole(digests)}"
         )
     head, base = _read_head(folder, len(recipe.classes)), deepcopy(base)
     changes = {"lora": _adapter_changes, "full": _delta_changes}.get(recipe.strategy)
     if changes is not None:
+        weights = base.network.state_dict()
         places = place_weights(recipe.weights, digests, folder)
-        _add(base.network, changes(folder), places, folder)
+        found = {name: weights[place] for name, place in places.items()}
+        _add(found, changes(folder, {key: tuple(one.shape) for key, one in found.items()}), folder)
     name = name or f"{base.name}@{folder}"
-    base = base.fitted(fit=recipe.input["fit"], size=recipe.input["size"])
+    try:
+        base = base.fitted(fit=recipe.input["fit"], size=recipe.input["size"])
+    except InputError as error:
+        raise InputError(f"{folder}: {RECIPE}: {error}") from error
     return add_head(base, head, recipe.classes, name, recipe)
 
 
@@ -353,22 +405,22 @@ def place_weights(
     return found
 
 
-def _add(
-    network: nn.Module, changes: dict[str, Tensor], places: dict[str, str], folder: Path
-) -> None:
-    """Add changes to weights; `places` says what those are called here."""
-    weights = network.state_dict()
-    if set(changes) != set(places):
-        odd = sorted(set(changes) ^ set(places))[0]
+def _add(weights: dict[str, Tensor], changes: dict[str, Tensor], folder: Path) -> None:
+    """Add changes to weights of the same names."""
+    if set(changes) != set(weights):
+        odd = sorted(set(changes) ^ set(weights))[0]
         raise InputError(f"{folder}: {RECIPE} and the files differ about {odd}")
+    if len({weight.data_ptr() for weight in weights.values()}) != len(weights):
+        raise InputError(f"{folder}: {RECIPE} names a weight twice")
     for name, change in changes.items():
-        if weights[places[name]].shape != change.shape:
-            seen = f"{tuple(change.shape)}, expected {tuple(weights[places[name]].shape)}"
+        if weights[name].shape != change.shape:
+            seen = f"{tuple(change.shape)}, expected {tuple(weights[name].shape)}"
             raise InputError(f"{folder}: the change of {name} has shape {seen}")
+        if not torch.isfinite(change.to(weights[name].dtype)).all():
+            raise InputError(f"{folder}: the change of {name} must hold finite numbers")
     with torch.no_grad():
         for name, change in changes.items():
-            weight = weights[places[name]]
-            weight.add_(change.to(weight))
+            weights[name].add_(change.to(weights[name]))
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
@@ -382,7 +434,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     except (OSError, SafetensorError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as safetensors: {error}") from error
     for name, value in tensors.items():
-        if not value.is_floating_point() or not torch.isfinite(value).all():
+        if not value.is_floating_point() or not torch.isfinite(value.float()).all():
             raise InputError(f"{path}: {name} must hold finite numbers")
     return {name: value.float() for name, value in tensors.items()}
 
@@ -400,24 +452,28 @@ def _read_head(folder: Path, classes: int) -> nn.Linear:
     return head
 
 
-def _delta_changes(folder: Path) -> dict[str, Tensor]:
+_Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
+
+
+def _delta_changes(folder: Path, shapes: _Shapes) -> dict[str, Tensor]:
     return _read_tensors(folder / DELTA)
 
 
-def _adapter_changes(folder: Path) -> dict[str, Tensor]:
+def _adapter_changes(folder: Path, shapes: _Shapes) -> dict[str, Tensor]:
     """Return what adapters of peft add to weights: the product of their two matrices, scaled."""
     config, path = _adapter_config(folder), folder / ADAPTER[1]
-    tensors = _read_tensors(path)
-    scale = config["lora_alpha"] / config["r"]
+    tensors, rank = _read_tensors(path), config["r"]
     found = {}
     for key, down in tensors.items():
         module = key.removeprefix(_PREFIX).removesuffix(".lora_A.weight")
         if not key.endswith(".lora_A.weight"):
             continue
-        up = tensors.get(key.replace(".lora_A.", ".lora_B."))
-        if up is None or up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
+        up = tensors.get(key.replace(".lora_A.", ".lora_B."), torch.empty(0))
+        shape, seen = shapes.get(f"{module}.weight", ()), (*up.shape, *down.shape)
+        # Before they are multiplied: two small matrices can make one that fits into no memory.
+        if len(shape) != 2 or seen != (shape[0], rank, rank, shape[1]):
             raise InputError(f"{path}: {module} must have a lora_A and a lora_B that fit")
-        found[f"{module}.weight"] = scale * (up @ down)
+        found[f"{module}.weight"] = config["lora_alpha"] / rank * (up @ down)
     if 2 * len(found) != len(tensors):
         raise InputError(f"{path}: must hold pairs of lora_A and lora_B and nothing else")
     return found
@@ -429,12 +485,15 @@ def _adapter_config(folder: Path) -> dict[str, Any]:
         config = json.loads(path.read_text("utf-8"))
         plain = config["peft_type"] == "LORA" and config["bias"] == "none"
         other = [name for name in _BEYOND if config.get(name)]
-        good = config["r"] >= 1 and config["lora_alpha"] > 0
+        rank, alpha = config["r"], config["lora_alpha"]
+        good = isinstance(rank, int) and rank >= 1 and 0 < alpha < inf
     except FileNotFoundError:
         raise InputError(f"{folder}: has no {path.name}") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(f"{path}: cannot be understood: {error!r}") from error
-    if not plain or other or not good:
+    if not plain or other:
         seen = ", ".join(other) or f"peft_type {config['peft_type']}, bias {config['bias']}"
         raise InputError(f"{path}: only plain LoRA is read, got {seen}")
+    if not good:
+        raise InputError(f"{path}: r and lora_alpha must be above 0, got {rank!r} and {alpha!r}")
     return dict(config)

@@ -91,7 +91,7 @@ class Reference(NamedTuple):
         return "\n".join([f"@{self.kind}{{{key},", *lines, "}"])
 
 
-_TEX = {"ü": '{\\"u}', "é": "{\\'e}", "á": "{\\'a}", "–": "--", "&": "\\&"}
+_TEX = {"ü": '{\\"u}', "é": "{\\'e}", "á": "{\\'a}", "ç": "{\\c c}", "–": "--", "&": "\\&"}
 
 
 def _tex(text: str) -> str:
@@ -128,11 +128,19 @@ def _arxiv(number: str) -> tuple[tuple[str, str], ...]:
     return (("eprint", number),)
 
 
+def _doi(number: str) -> tuple[tuple[str, str], ...]:
+    return (("doi", number),)
+
+
 _CVPR = "IEEE/CVF Conference on Computer Vision and Pattern Recognition"
 _ICCV = "IEEE/CVF International Conference on Computer Vision"
 _ICML = "International Conference on Machine Learning"
 _IJCV = "International Journal of Computer Vision"
 _JASA = "Journal of the American Statistical Association"
+_BMVC = "British Machine Vision Conference"
+_NEURIPS = "Advances in Neural Information Processing Systems"
+_PAMI = "IEEE Transactions on Pattern Analysis and Machine Intelligence"
+_WACV = "IEEE/CVF Winter Conference on Applications of Computer Vision"
 _ACL = "Annual Meeting of the Association for Computational Linguistics"
 
 REFERENCES: dict[str, Reference] = {
@@ -140,12 +148,17 @@ REFERENCES: dict[str, Reference] = {
         "inproceedings", "Abnar, Samira and Zuidema, Willem",
         "Quantifying Attention Flow in Transformers", 2020, _ACL, _arxiv("2005.00928"),
     ),
+    "achanta2012": Reference(
+        "article", "Achanta, Radhakrishna and Shaji, Appu and Smith, Kevin and "
+        "Lucchi, Aurelien and Fua, Pascal and Süsstrunk, Sabine",
+        "{SLIC} Superpixels Compared to State-of-the-Art Superpixel Methods", 2012, _PAMI,
+        _pages("2274--2282", "34", "11"),
+    ),
     "adebayo2018": Reference(
         "inproceedings",
         "Adebayo, Julius and Gilmer, Justin and Muelly, Michael and Goodfellow, Ian and "
         "Hardt, Moritz and Kim, Been",
-        "Sanity Checks for Saliency Maps", 2018, "Advances in Neural Information Processing "
-        "Systems", _arxiv("1810.03292"),
+        "Sanity Checks for Saliency Maps", 2018, _NEURIPS, _arxiv("1810.03292"),
     ),
     "arras2022": Reference(
         "article", "Arras, Leila and Osman, Ahmed and Samek, Wojciech",
@@ -173,7 +186,7 @@ REFERENCES: dict[str, Reference] = {
         "article",
         "Bylinskii, Zoya and Judd, Tilke and Oliva, Aude and Torralba, Antonio and "
         "Durand, Frédo", "What Do Different Evaluation Metrics Tell Us About Saliency "
-        "Models?", 2018, "IEEE Transactions on Pattern Analysis and Machine Intelligence",
+        "Models?", 2018, _PAMI,
         _pages("740--757", "41", "3", "1604.03605"),
     ),
     "caron2021": Reference(
@@ -188,6 +201,11 @@ REFERENCES: dict[str, Reference] = {
         "Chalasani, Prasad and Chen, Jiefeng and Chowdhury, Amrita Roy and Wu, Xi and Jha, Somesh",
         "Concise Explanations of Neural Networks using Adversarial Training", 2020, _ICML,
         _arxiv("1810.06583"),
+    ),
+    "chattopadhyay2018": Reference(
+        "inproceedings", "Chattopadhyay, Aditya and Sarkar, Anirban and Howlader, Prantik and "
+        "Balasubramanian, Vineeth N.", "{Grad-CAM++}: Improved Visual Explanations for Deep "
+        "Convolutional Networks", 2018, _WACV, _arxiv("1710.11063"),
     ),
     "chefer2021generic": Reference(
         "inproceedings", "Chefer, Hila and Gur, Shir and Wolf, Lior",
@@ -205,6 +223,11 @@ REFERENCES: dict[str, Reference] = {
         "and Shim, Hyunjung", "Evaluating Weakly Supervised Object Localization Methods Right",
         2020, _CVPR, _arxiv("2001.07437"),
     ),
+    "desai2020": Reference(
+        "inproceedings", "Desai, Saurabh and Ramaswamy, Harish G.",
+        "{Ablation-CAM}: Visual Explanations for Deep Convolutional Network via Gradient-free "
+        "Localization", 2020, _WACV, _doi("10.1109/WACV45572.2020.9093360"),
+    ),
     "deselaers2012": Reference(
         "article", "Deselaers, Thomas and Alexe, Bogdan and Ferrari, Vittorio",
         "Weakly Supervised Localization and Learning with Generic Knowledge", 2012, _IJCV,
@@ -213,6 +236,11 @@ REFERENCES: dict[str, Reference] = {
     "dice1945": Reference(
         "article", "Dice, Lee R.", "Measures of the Amount of Ecologic Association Between "
         "Species", 1945, "Ecology", _pages("297--302", "26", "3"),
+    ),
+    "draelos2020": Reference(
+        "misc", "Draelos, Rachel Lea and Carin, Lawrence", "Use {HiResCAM} instead of {Grad-CAM} "
+        "for Faithful Explanations of Convolutional Neural Networks", 2020, "",
+        _arxiv("2011.08891"),
     ),
     "efron1987": Reference(
         "article", "Efron, Bradley", "Better Bootstrap Confidence Intervals", 1987, _JASA,
@@ -235,6 +263,11 @@ REFERENCES: dict[str, Reference] = {
     "fisher1935": Reference(
         "book", "Fisher, Ronald A.", "The Design of Experiments", 1935, "Oliver and Boyd",
     ),
+    "fu2020": Reference(
+        "inproceedings", "Fu, Ruigang and Hu, Qingyong and Dong, Xiaohu and Guo, Yulan and "
+        "Gao, Yinghui and Li, Biao", "Axiom-based {Grad-CAM}: Towards Accurate Visualization and "
+        "Explanation of {CNNs}", 2020, _BMVC, _arxiv("2008.02312"),
+    ),
     "holm1979": Reference(
         "article", "Holm, Sture", "A Simple Sequentially Rejective Multiple Test Procedure", 1979,
         "Scandinavian Journal of Statistics", _pages("65--70", "6", "2"),
@@ -252,6 +285,12 @@ REFERENCES: dict[str, Reference] = {
         "inproceedings", "Jacovi, Alon and Goldberg, Yoav",
         "Towards Faithfully Interpretable {NLP} Systems: How Should We Define and Evaluate "
         "Faithfulness?", 2020, _ACL, _arxiv("2004.03685"),
+    ),
+    "jiang2021": Reference(
+        "article", "Jiang, Peng-Tao and Zhang, Chang-Bin and Hou, Qibin and Cheng, Ming-Ming and "
+        "Wei, Yunchao", "{LayerCAM}: Exploring Hierarchical Class Activation Maps for "
+        "Localization", 2021, "IEEE Transactions on Image Processing",
+        (*_pages("5875--5888", "30"), *_doi("10.1109/TIP.2021.3089943")),
     ),
     "judd2009": Reference(
         "inproceedings", "Judd, Tilke and Ehinger, Krista and Durand, Frédo and "
@@ -278,8 +317,39 @@ REFERENCES: dict[str, Reference] = {
         "{Microsoft COCO}: Common Objects in Context", 2014,
         "European Conference on Computer Vision", _arxiv("1405.0312"),
     ),
-    "vanrijsbergen1979": Reference(
-        "book", "van Rijsbergen, C. J.", "Information Retrieval", 1979, "Butterworths",
+    "lundberg2017": Reference(
+        "inproceedings", "Lundberg, Scott M. and Lee, Su-In",
+        "A Unified Approach to Interpreting Model Predictions", 2017, _NEURIPS,
+        _arxiv("1705.07874"),
+    ),
+    "montavon2017": Reference(
+        "article", "Montavon, Grégoire and Lapuschkin, Sebastian and Binder, Alexander and "
+        "Samek, Wojciech and Müller, Klaus-Robert", "Explaining Nonlinear Classification "
+        "Decisions with Deep {Taylor} Decomposition", 2017, "Pattern Recognition",
+        _pages("211--222", "65", "", "1512.02479"),
+    ),
+    "muhammad2020": Reference(
+        "inproceedings", "Muhammad, Mohammed Bany and Yeasin, Mohammed",
+        "{Eigen-CAM}: Class Activation Map using Principal Components", 2020,
+        "International Joint Conference on Neural Networks", _arxiv("2008.00299"),
+    ),
+    "petsiuk2018": Reference(
+        "inproceedings", "Petsiuk, Vitali and Das, Abir and Saenko, Kate",
+        "{RISE}: Randomized Input Sampling for Explanation of Black-box Models", 2018, _BMVC,
+        _arxiv("1806.07421"),
+    ),
+    "petsiuk2021": Reference(
+        "inproceedings",
+        "Petsiuk, Vitali and Jain, Rajiv and Manjunatha, Varun and Morariu, Vlad I. and "
+        "Mehra, Ashutosh and Ordonez, Vicente and Saenko, Kate",
+        "Black-box Explanation of Object Detectors via Saliency Maps", 2021, _CVPR,
+        _arxiv("2006.03204"),
+    ),
+    "ribeiro2016": Reference(
+        "inproceedings", "Ribeiro, Marco Tulio and Singh, Sameer and Guestrin, Carlos",
+        '"Why Should {I} Trust You?": Explaining the Predictions of Any Classifier', 2016,
+        "ACM SIGKDD International Conference on Knowledge Discovery and Data Mining",
+        _arxiv("1602.04938"),
     ),
     "rubner2000": Reference(
         "article", "Rubner, Yossi and Tomasi, Carlo and Guibas, Leonidas J.",
@@ -298,6 +368,11 @@ REFERENCES: dict[str, Reference] = {
         "Kundaje, Anshul", "Not Just a Black Box: Learning Important Features Through Propagating "
         "Activation Differences", 2017, "", _arxiv("1605.01713"),
     ),
+    "shrikumar2017deeplift": Reference(
+        "inproceedings", "Shrikumar, Avanti and Greenside, Peyton and Kundaje, Anshul",
+        "Learning Important Features Through Propagating Activation Differences", 2017, _ICML,
+        _arxiv("1704.02685"),
+    ),
     "simonyan2014": Reference(
         "inproceedings", "Simonyan, Karen and Vedaldi, Andrea and Zisserman, Andrew",
         "Deep Inside Convolutional Networks: Visualising Image Classification Models and Saliency "
@@ -309,9 +384,22 @@ REFERENCES: dict[str, Reference] = {
         "Wattenberg, Martin", "{SmoothGrad}: Removing Noise by Adding Noise", 2017, "",
         _arxiv("1706.03825"),
     ),
+    "springenberg2015": Reference(
+        "inproceedings", "Springenberg, Jost Tobias and Dosovitskiy, Alexey and Brox, Thomas and "
+        "Riedmiller, Martin", "Striving for Simplicity: The All Convolutional Net", 2015,
+        "International Conference on Learning Representations, Workshop", _arxiv("1412.6806"),
+    ),
+    "srinivas2019": Reference(
+        "inproceedings", "Srinivas, Suraj and Fleuret, François",
+        "Full-Gradient Representation for Neural Network Visualization", 2019, _NEURIPS,
+        _arxiv("1905.00780"),
+    ),
     "sundararajan2017": Reference(
         "inproceedings", "Sundararajan, Mukund and Taly, Ankur and Yan, Qiqi",
         "Axiomatic Attribution for Deep Networks", 2017, _ICML, _arxiv("1703.01365"),
+    ),
+    "vanrijsbergen1979": Reference(
+        "book", "van Rijsbergen, C. J.", "Information Retrieval", 1979, "Butterworths",
     ),
     "wang2020": Reference(
         "inproceedings",
@@ -324,6 +412,11 @@ REFERENCES: dict[str, Reference] = {
         "article", "Wilson, Edwin B.",
         "Probable Inference, the Law of Succession, and Statistical Inference", 1927, _JASA,
         _pages("209--212", "22", "158"),
+    ),
+    "zeiler2014": Reference(
+        "inproceedings", "Zeiler, Matthew D. and Fergus, Rob",
+        "Visualizing and Understanding Convolutional Networks", 2014,
+        "European Conference on Computer Vision", _arxiv("1311.2901"),
     ),
     "zhai2023": Reference(
         "inproceedings",
@@ -340,6 +433,11 @@ REFERENCES: dict[str, Reference] = {
         "Zhang, Jianming and Lin, Zhe and Brandt, Jonathan and Shen, Xiaohui and Sclaroff, Stan",
         "Top-Down Neural Attention by Excitation Backprop", 2016,
         "European Conference on Computer Vision", _arxiv("1608.00507"),
+    ),
+    "zhou2016": Reference(
+        "inproceedings", "Zhou, Bolei and Khosla, Aditya and Lapedriza, Agata and Oliva, Aude and "
+        "Torralba, Antonio", "Learning Deep Features for Discriminative Localization", 2016,
+        "IEEE Conference on Computer Vision and Pattern Recognition", _arxiv("1512.04150"),
     ),
 }  # fmt: skip
 
@@ -381,9 +479,28 @@ CITED_BY_METHODS: dict[str, tuple[str, ...]] = {
     "grad_attention": ("chefer2021transformer",),
     "grad_rollout": ("chefer2021generic",),
     "gradcam": ("selvaraju2017",),
-    "saliency": ("simonyan2014", "kokhlikyan2020"),
-    "input_x_gradient": ("shrikumar2017", "kokhlikyan2020"),
+    "saliency": ("simonyan2014",),
+    "input_x_gradient": ("shrikumar2017",),
     "integrated_gradients": ("sundararajan2017", "kokhlikyan2020"),
-    "smoothgrad": ("smilkov2017", "kokhlikyan2020"),
+    "smoothgrad": ("smilkov2017",),
+    "smoothgrad_ig": ("smilkov2017", "sundararajan2017"),
+    "gradient_shap": ("lundberg2017",),
+    "fullgrad": ("srinivas2019",),
+    "guided_backprop": ("springenberg2015",),
+    "deeplift": ("shrikumar2017deeplift",),
+    "lrp": ("montavon2017",),
+    "gradcam_pp": ("chattopadhyay2018",),
+    "hirescam": ("draelos2020",),
+    "xgradcam": ("fu2020",),
+    "layercam": ("jiang2021",),
+    "eigencam": ("muhammad2020",),
+    "cam": ("zhou2016",),
+    "scorecam": ("wang2020",),
+    "ablationcam": ("desai2020",),
+    "occlusion": ("zeiler2014",),
+    "rise": ("petsiuk2018",),
+    "drise": ("petsiuk2021",),
+    "lime": ("ribeiro2016", "achanta2012"),
+    "kernel_shap": ("lundberg2017", "achanta2012"),
 }
 """Works behind methods, by their names."""

@@ -239,19 +239,22 @@ def chance_words(score: Score, metric: str, *, halves: bool = False) -> Finding:
     if score.chance > 0 and _higher(metric):
         times = f" is {score.value / score.chance:.1f} times that"
     value = f"{number(score.value)}{' (layer chosen by halves)' if halves else ''}"
-    value += times or " was reached"
+    reached = value + (times or " was reached")
     if math.isnan(score.low) or math.isnan(score.high):
-        return Finding(head, f"{said}: {value}; without an interval nothing more can be said.",
+        return Finding(head, f"{said}: {reached}; without an interval nothing more can be said.",
                        "doubt")  # fmt: skip
+    # The leaderboard shows another interval: of the layer that is best on all images.
+    ends = f" {number(score.low)} to {number(score.high)}" if halves else ""
     beyond = score.low > score.chance if _higher(metric) else score.high < score.chance
     under = score.high < score.chance if _higher(metric) else score.low > score.chance
     if beyond:
-        return Finding(head, f"{said}: {value}, and the interval lies {better} it.", "good")
+        return Finding(head, f"{said}: {reached}, and the interval{ends} lies {better} it.", "good")
     if under:
-        return Finding(head, f"{said}: {value}, and the interval lies {worse} it: worse than "
-                       "knowing nothing.", "bad")  # fmt: skip
-    return Finding(head, f"{said}, which lies within the interval: no difference from chance is "
-                   "shown.", "doubt")  # fmt: skip
+        return Finding(head, f"{said}: {reached}, and the interval{ends} lies {worse} it: worse "
+                       "than knowing nothing.", "bad")  # fmt: skip
+    whose = f"{ends} of {value}" if halves else ""
+    return Finding(head, f"{said}, which lies within the interval{whose}: no difference from "
+                   "chance is shown.", "doubt")  # fmt: skip
 
 
 def cross_words(

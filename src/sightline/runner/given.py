@@ -9,7 +9,7 @@ import numpy as np
 
 from sightline.data.mapfiles import match_images, open_maps
 from sightline.records import InputError
-from sightline.runner.sources import Source
+from sightline.runner.sources import Source, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def given_source(
         "given",
         method.params.get("model", ""),
         method.name,
-        sign=study.sign or method.params.get("sign") or said or "positive",
+        sign=study.sign or method.params.get("sign") or read_as(said or "positive"),
         weights=total.hexdigest()[:16],
         maps=str(method.params["maps"]),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sightline.records import InputError, UnknownNameError
-from sightline.runner.sources import Source
+from sightline.runner.sources import Source, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sightline.study import MethodEntry, ModelEntry, Study
 
 __all__ = ["LeftOut", "method_sources", "model_name", "variant_name"]
+
+# Targets that are no classes, though only a model with classes has them.
+_WORDS = ("predicted", "label")
 
 
 class LeftOut(NamedTuple):
@@ -168,7 +171,7 @@ def _sources(
                 heads=_heads(study, card, model),
                 target=target,
                 seed=seed,
-                sign=study.sign or _read_as(card),
+                sign=study.sign or read_as(card.sign),
                 key=f"{method.name} {target} {seed}",  # until it is sealed
             )
 
@@ -190,6 +193,8 @@ def _targets(study: Study, card: Method, model: Model) -> Iterator[str]:
         yield ""
         return
     fitting = [one for one in study.targets if not _lacking(card, model, one)]
+    if model.detects and "predicted" in fitting:  # which is its detection
+        fitting = [one for one in fitting if one != "detection"]
     # A class may be there by its name and by its number.
     yield from dict.fromkeys(_target(target, model) for target in fitting)
 
@@ -197,17 +202,15 @@ def _targets(study: Study, card: Method, model: Model) -> Iterator[str]:
 def _target(target: str | int, model: Model) -> str:
     from sightline.maps.targets import needs_classes
 
-    if target in ("predicted", "label") or not needs_classes(target):
+    if target in _WORDS or not needs_classes(target):
         return str(target)
     try:
-        return model.classes[model.class_index(target)]
+        number = model.class_index(target)
     except (InputError, UnknownNameError) as error:
         raise InputError(f"targets: {error}") from error
-
-
-def _read_as(card: Method) -> str:
-    """Return how maps are scored: of signed ones, which have no energy, the part above zero."""
-    return "positive" if card.sign == "signed" else card.sign
+    name = model.classes[number]
+    clear = model.classes.count(name) == 1 and name not in _WORDS and needs_classes(name)
+    return name if clear else str(number)
 
 
 def _seeds(study: Study, card: Method) -> tuple[int | None, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import InputError
 from sightline.runner.given import given_source
@@ -16,6 +15,7 @@ from sightline.runner.sources import Scoring, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from sightline.study import ModelEntry, Study
 
@@ -67,7 +67,7 @@ def plan_study(
     )
     if not skip_bad:
         _check_files(cards)
-    images = _Images([card.image for card in cards.cards], dataset.ids)
+    images = _Images([card.image for card in cards.cards], dataset.ids, dataset.root)
     found = _find_sources(study, shelf, batches or {}, images, progress)
     _check_signs(scoring, found.sources)
     _check_means(found.sources, cards)
@@ -92,10 +92,11 @@ def scoring_of(study: Study) -> Scoring:
 
 
 class _Images(NamedTuple):
-    """The images that a study uses, and all of its data set."""
+    """The images that a study uses, all of its data set, and the folder of that."""
 
     used: Sequence[str]
     every: Sequence[str]
+    root: Path | None
 
 
 class _Found(NamedTuple):
@@ -117,36 +118,47 @@ def _find_sources(
         found, lacking = method_sources(study, entry, shelf, batches)
         sources += found
         left_out += lacking
-        notes += _trained_on(study, entry, shelf, images.used)
+        notes += _trained_on(study, entry, shelf, images)
     _check_used(study, sources, left_out)
     for method in study.methods:
         if method.given:
             progress(0, 1, f"Reading maps of {method.name}")
-            source, note = given_source(study, method, *images)
+            source, note = given_source(study, method, images.used, images.every)
             sources.append(source)
             notes += [note] * bool(note)
     return _Found(tuple(sources), tuple(left_out), tuple(notes))
 
 
-def _trained_on(
-    study: Study, entry: ModelEntry, shelf: Shelf, images: Iterable[str]
-) -> Iterator[str]:
+def _trained_on(study: Study, entry: ModelEntry, shelf: Shelf, images: _Images) -> Iterator[str]:
     """Yield a warning where a variant was trained on images that the study scores."""
-    recipe = getattr(shelf.model(entry.full, entry.fit or study.fit).network, "recipe", None)
-    if recipe is None or recipe.data.get("name") != study.data.name:
-        return
-    here = study.data.path and str(Path(study.data.path).absolute())
-    drawn = study.data.name == "facades" and recipe.data.get("seed") == (study.data.seed or 0)
-    if not drawn and (here is None or recipe.data.get("path") != here):
-        return
-    learned = {*recipe.training, *recipe.validation}
-    if both := [image for image in images if image in learned]:
-        shown = ", ".join(both[:3]) + (", …" if len(both) > 3 else "")
-        name = f"{model_name(study, entry)}@{variant_name(study, entry)}"
-        yield (
-            f"{name} was trained on {len(both):,} of these images ({shown}): its scores "
-            "on them tell little about new images"
-        )
+    from sightline.models.variants import recipes_of
+
+    network = shelf.model(entry.full, entry.fit or study.fit).network
+    learned: dict[str, bool] = {}  # whether it is the same image, or may be
+    for recipe in recipes_of(network):
+        if (sure := _same_data(recipe.data, study, images.root)) is not None:
+            for image in (*recipe.training, *recipe.validation):
+                learned[image] = sure or learned.get(image, False)
+    name = f"{model_name(study, entry)}@{variant_name(study, entry)}"
+    for sure, words in (
+        (True, "was trained on {} of these images ({}): its"),
+        (
+            False,
+            "was trained on images named as {} of these ({}): if they are the same, its",
+        ),
+    ):
+        if both := [image for image in images.used if learned.get(image) is sure]:
+            shown = ", ".join(both[:3]) + (", …" if len(both) > 3 else "")
+            said = words.format(f"{len(both):,}", shown)
+            yield f"{name} {said} scores on them tell little about new images"
+
+
+def _same_data(data: Mapping[str, Any], study: Study, root: Path | None) -> bool | None:
+    """Return whether ids of a training are those of the study's images; None: of other images."""
+    if study.data.name == "facades" or data.get("name") == "facades":  # all have the same ids
+        drawn = data.get("name") == study.data.name and data.get("seed") == (study.data.seed or 0)
+        return True if drawn else None
+    return data.get("name") == study.data.name and data.get("path") == str(root and root.resolve())
 
 
 def _chunk_size(study: Study) -> int:

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 # Not part of a key: the key itself, and where things lie, whose content has a digest.
 _PLACES = ("rules", "key", "load", "maps")
 
-__all__ = ["Scoring", "Source", "digest_of"]
+__all__ = ["Scoring", "Source", "digest_of", "read_as"]
+
+
+def read_as(sign: str) -> str:
+    """Return how maps of a sign are scored: of signed ones, without energy, the part above zero."""
+    return "positive" if sign == "signed" else sign
 
 
 def digest_of(*parts: Any) -> str:
