@@ -23,7 +23,6 @@ from sightline.records import InputError, MissingPackageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.random import Generator
     from torch import Tensor
 
     from sightline.maps.targets import Goal
@@ -126,7 +125,7 @@ def smoothgrad(model: Model, inputs: Inputs, request: Request) -> Found:
     samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
     pixels, goal = inputs.pixels, clean_goal(model, inputs, request)
     spread = share * (pixels.amax((1, 2, 3), True) - pixels.amin((1, 2, 3), True))
-    sources = [random_of(key, request) for key in inputs.keys]
+    sources = [_noise_source(key, request) for key in inputs.keys]
     images = torch.arange(len(pixels), device=pixels.device)
     together, total = max(1, request.batch // len(pixels)), torch.zeros_like(pixels)
     for start in range(0, samples, together):
@@ -228,9 +227,10 @@ def _noisy_copies(
 ) -> Iterator[tuple[int, Tensor]]:
     """Yield image after image `samples` copies with noise, and the number of the image."""
     for image, (pixels, key) in enumerate(zip(inputs.pixels, inputs.keys, strict=True)):
-        source, spread = random_of(key, request), share * (pixels.max() - pixels.min())
+        source, spread = _noise_source(key, request), share * (pixels.max() - pixels.min())
         for _ in range(samples):
-            yield image, pixels + spread * _noise([source], pixels[None])[0]
+            noise = _noise([source], pixels[None])[0] if share else 0
+            yield image, pixels + spread * noise
 
 
 def _summed(
@@ -262,7 +262,8 @@ def gradient_of(model: Model, pixels: Tensor, goal: Goal) -> tuple[Tensor, Goal]
 
 def farthest(gradient: Tensor) -> Tensor:
     """Return of the channels' values the one farthest from 0, with its sign."""
-    return gradient.gather(1, gradient.abs().argmax(1, keepdim=True))
+    most, least = gradient.amax(1, keepdim=True), gradient.amin(1, keepdim=True)
+    return torch.where(most >= -least, most, least)
 
 
 def plain_image(model: Model, pixels: Tensor, name: Any) -> Tensor:
@@ -276,10 +277,15 @@ def plain_image(model: Model, pixels: Tensor, name: Any) -> Tensor:
     return plain
 
 
-def _noise(sources: list[Generator], pixels: Tensor) -> Tensor:
+def _noise_source(key: int, request: Request) -> torch.Generator:
+    """Return the source of noise of one image; torch draws it in a third of numpy's time."""
+    return torch.Generator().manual_seed(int(random_of(key, request).integers(2**63)))
+
+
+def _noise(sources: list[torch.Generator], pixels: Tensor) -> Tensor:
     """Draw one more sample of noise for each image, from its own source."""
-    drawn = [source.standard_normal(pixels.shape[1:], np.float32) for source in sources]
-    return torch.from_numpy(np.stack(drawn)).to(pixels)
+    drawn = [torch.randn(pixels.shape[1:], generator=source) for source in sources]
+    return torch.stack(drawn).to(pixels)
 
 
 def _captum() -> Any:
