@@ -152,6 +152,7 @@ against the class. A study scores the part above 0 unless it says otherwise.
 
 `python -m benchmarks.deciding` asks all methods about [Facades](facades.md), where the parts that
 decide are known: do maps lie on them, and do they leave a part that is rebuilt in another style?
+[Benchmarks](benchmarks.md#parts-that-decide) has the tables; no method is best at both everywhere.
 
 ## Memory, batches and bits
 

@@ -202,6 +202,7 @@ class TestMeanMap:
     def test_a_model_for_which_there_is_nothing_to_average(self) -> None:
         model = smooth()
         object.__setattr__(model, "classes", ())
+        object.__setattr__(model, "layers", ())
         with pytest.raises(InputError, match="no method but the baselines works with smooth"):
             explain(model, IMAGES, "mean_map")
         assert explain(model, IMAGES, "mean_map", params={"of": "centre"}).stack().any()

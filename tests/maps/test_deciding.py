@@ -16,12 +16,13 @@ COUNT = 6
 # Enough to see it; the defaults take many times as long.
 PARAMS: dict[str, float] = {
     "masks": 60,
+    "segments": 20,
     "channels": 16,
     "steps": 8,
-    "window": 0.25,
-    "stride": 0.125,
+    "window": 0.33,
+    "stride": 0.11,
 }
-SAMPLES = {"lime": 60, "kernel_shap": 60, "gradient_shap": 8, "smoothgrad": 4, "smoothgrad_ig": 2}
+SAMPLES = {"lime": 60, "kernel_shap": 80, "gradient_shap": 8, "smoothgrad": 4, "smoothgrad_ig": 2}
 # What a method needs decides which model it is asked of. On the ViT, channels of the last norm say
 # little of where things are, and hidden windows little on the CNN.
 METHODS_OF = {
