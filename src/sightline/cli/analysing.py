@@ -1,12 +1,13 @@
 """The command that shows all methods on one image, with their scores."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sightline.cli.explaining import naming, read_indices, read_size
 from sightline.cli.option_words import TARGET_HELP, check_target, read_option, read_target
+from sightline.cli.options import DeviceOption, FitOption, ParamOption, SizeOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import counted
 from sightline.records import InputError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["analyse"]
 
-Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
 
 _COLUMNS = ("coverage", "average_precision", "auc_roc", "pointing")
 _SHORT = {"average_precision": "AP", "auc_roc": "AUC"}
@@ -71,23 +71,10 @@ def analyse(
             help="How much of a map the views and IoU select, in percent, separated by commas."
         ),
     ] = "5,10,20",
-    fit: Annotated[
-        Fit | None,
-        typer.Option(help="How the image is brought to the input; squash unless given."),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            help="Size of the input, as a side or WIDTHxHEIGHT; the model's unless given."
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(help="Parameter of a method, as name=value; may be repeated."),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Where to run: cpu, cuda, mps; the CPU unless given.")
-    ] = None,
+    fit: FitOption = None,
+    size: SizeOption = None,
+    param: ParamOption = None,
+    device: DeviceOption = None,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="Folder for the figures and scores."),

@@ -33,6 +33,7 @@ from sightline.cli.model_tables import (
     models_table,
 )
 from sightline.cli.option_words import TARGET_HELP, read_option
+from sightline.cli.options import DeviceOption, FitOption, ParamOption, SizeOption
 from sightline.cli.printing import own_name, printable, progress, show, show_json, show_log
 from sightline.cli.scoring import Sign, check_named_by_image, choose_sign
 from sightline.cli.tables import (
@@ -49,7 +50,6 @@ __all__ = ["app", "main"]
 
 Ties: TypeAlias = Literal["share", "include"]
 Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
-Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
 
 # Packages that only some commands need, and the extra that brings them.
 _EXTRAS = dict.fromkeys(("torch", "transformers", "captum", "huggingface_hub"), "models")
@@ -351,27 +351,14 @@ def explain(
         typer.Option(help="Heads, separated by commas, or all; fused unless given."),
     ] = None,
     target: Annotated[str, typer.Option(help=f"{TARGET_HELP}.")] = "predicted",
-    fit: Annotated[
-        Fit | None,
-        typer.Option(help="How images are brought to the input; squash unless given."),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            help="Size of the input, as a side or WIDTHxHEIGHT; the model's unless given."
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(help="Parameter of a method, as name=value; may be repeated."),
-    ] = None,
+    fit: FitOption = None,
+    size: SizeOption = None,
+    param: ParamOption = None,
     batch: Annotated[
         int | None,
         typer.Option(min=1, help="Images in memory at once; by free memory unless given."),
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Where to run: cpu, cuda, mps; the CPU unless given.")
-    ] = None,
+    device: DeviceOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Picture to write: .png or .jpg.")
     ] = None,

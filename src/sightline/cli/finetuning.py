@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from sightline.cli.option_words import read_option
+from sightline.cli.options import DeviceOption
 from sightline.cli.printing import listed, own_name, progress, show, show_json
 from sightline.records import InputError
 
@@ -94,9 +95,7 @@ def finetune(
     size: Annotated[
         int | None, typer.Option(min=1, help="Side of the input; the model's unless given.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Where to run: cpu, cuda, mps; the CPU unless given.")
-    ] = None,
+    device: DeviceOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a variant of that name.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was done as JSON, and nothing else.")

@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from sightline.cli.explaining import (
     naming,
     read_size,
 )
+from sightline.cli.options import DeviceOption, FitOption, SizeOption
 from sightline.cli.printing import own_name, progress, show, show_json
 from sightline.records import InputError
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sightline.maps import Maps
 
 __all__ = ["similarity"]
-
-Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
 
 
 def similarity(
@@ -52,19 +51,9 @@ def similarity(
         Path | None,
         typer.Option(help="Another image, whose patches are compared with the region."),
     ] = None,
-    fit: Annotated[
-        Fit | None,
-        typer.Option(help="How images are brought to the input; squash unless given."),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            help="Size of the input, as a side or WIDTHxHEIGHT; the model's unless given."
-        ),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="Where to run: cpu, cuda, mps; the CPU unless given.")
-    ] = None,
+    fit: FitOption = None,
+    size: SizeOption = None,
+    device: DeviceOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
