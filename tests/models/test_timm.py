@@ -306,7 +306,9 @@ def test_all_methods_run(name: str, method: str) -> None:
         for ours, theirs in zip(alone.values[0], together.values[i], strict=True):
             assert np.isfinite(ours).all()
             assert np.abs(ours - theirs).max() <= 1e-5 * np.abs(theirs).max() + 1e-12
-    assert np.ptp(together.values[0][0]) > 0
+    # Right before a norm of each cell, activations times gradients add up to nothing.
+    flat = method == "hirescam" and name == "convnext"
+    assert (np.ptp(together.values[0][0]) == 0) == flat
     after = state(model.network)
     assert before[:2] == after[:2]
     for (key, old), (other, new) in zip(before[2], after[2], strict=True):
