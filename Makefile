@@ -5,12 +5,18 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
 PIP := -m pip --disable-pip-version-check
+APP := src/sightline/api/static/index.html
+APP_PARTS := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
+NODE := $(shell command -v npm 2>/dev/null)
+NPM := --no-audit --no-fund --prefer-offline
+NO_NODE := Node 20.19 or newer is not installed (https://nodejs.org): the web app is not built
 
-.PHONY: help demo test lint bench docs clean chromium
+.PHONY: help demo test lint bench docs clean chromium web web-if-node web-test
 
 help:
 	@echo "make demo   install, run the study that ships into runs/demo, end with its report"
-	@echo "make test   lint + types + layer contract + all tests"
+	@echo "make web    build the web app that \`sightline serve\` shows (needs Node)"
+	@echo "make test   lint + types + layer contract + all tests, the app's in a browser too"
 	@echo "make lint   the first three alone"
 	@echo "make bench  ours beside the peers, with ratios"
 	@echo "make docs   build the documentation into site/"
@@ -22,19 +28,41 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP) install -q --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: $(STAMP)
+demo: $(STAMP) web-if-node
 	$(BIN)/sightline demo
+	@if [ -f $(APP) ]; then echo "Look at it in a browser: $(BIN)/sightline serve runs/demo"; fi
 
-test: lint chromium
+test: lint chromium web-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-# The page of a report is tested in a browser; without one these tests are left out.
+# Some machines need native parts that the lock file, written on another, does not name: `npm ci`
+# refuses it there, and `npm install` takes what it names and adds these, without changing it.
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && { npm ci $(NPM) || npm install --no-save $(NPM); }
+	touch $@
+
+$(APP): web/node_modules/.package-lock.json $(APP_PARTS)
+	cd web && npm run build
+
+web:
+	@if [ -z "$(NODE)" ]; then echo "$(NO_NODE)"; exit 1; fi
+	@$(MAKE) --no-print-directory $(APP)
+
+web-if-node:
+	@if [ -n "$(NODE)" ]; then $(MAKE) --no-print-directory web; else echo "$(NO_NODE)"; fi
+
+# The app is built, since the tests in a browser use it; in CI a missing Node is a failure.
+web-test:
+	@if [ -n "$(NODE)" ]; then $(MAKE) --no-print-directory web && cd web && npm run check && npm test; \
+	else echo "$(NO_NODE) and not tested"; [ -z "$$CI" ]; fi
+
+# Reports and the app are tested in a browser; without one these tests are left out.
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
-	else echo "Chromium is not installed: reports are not tested in a browser (Debian: apt install chromium)"; fi \
-	|| echo "Chromium could not be installed: reports are not tested in a browser"
+	else echo "Chromium is not installed: reports and the app are not tested in a browser (Debian: apt install chromium)"; fi \
+	|| echo "Chromium could not be installed: reports and the app are not tested in a browser"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -59,5 +87,6 @@ docs: $(STAMP)
 	@echo "The pages are in site/index.html"
 
 clean:
+	rm -rf web/node_modules src/sightline/api/static
 	rm -rf $(VENV) $(BENCH) site runs/demo runs/photos dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

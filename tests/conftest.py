@@ -43,6 +43,21 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     from tests.demo import make_demo_store, once
 
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    return once(shared / "demo", make_demo_store)
+    return once(_shared(tmp_path_factory) / "demo", make_demo_store)
+
+
+@pytest.fixture(scope="session")
+def served_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store behind tests of the service and the app, with heads, a variant and detections.
+
+    It is one for all workers of pytest: copy it before changing anything.
+    """
+    from tests.demo import make_served_store, once
+
+    return once(_shared(tmp_path_factory) / "served", make_served_store)
+
+
+def _shared(factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that all workers of pytest share."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

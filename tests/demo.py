@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 
 COUNT = 16
 DETECTOR = "eager"
+SERVED = {
+    "name": "served",
+    "data": {"name": "facades", "count": 12, "seed": 7, "labelling": "representative"},
+    "models": ["demo/vit-dino", "demo/vit-dino@lora", "demo/cnn"],
+    "methods": ["cls", "rollout", "gradcam", "saliency", "random", "centre"],
+    "layers": [0, 2, -1],
+    "heads": "all",
+    "metrics": ["coverage", "average_precision", "pointing", "iou", "recall", "precision"],
+    "selection": ["percentile", "mass60"],
+    "resolution": 56,
+    "seeds": [0, 1],
+}
+"""The study behind tests of the service and the app: heads, a variant, seeds, sparse labels."""
 
 
 def small_demo(count: int = COUNT) -> Study:
@@ -35,11 +48,20 @@ def small_demo(count: int = COUNT) -> Study:
 
 def make_demo_store(folder: Path) -> Path:
     """Run the study, ask its classifiers, and evaluate an imaginary detector."""
-    store = run_study(small_demo(), folder, workers=1).store.path
+    return _with_answers(small_demo(), folder, COUNT)
+
+
+def make_served_store(folder: Path) -> Path:
+    """Run the study that is served in tests, ask its classifiers, and evaluate a detector."""
+    return _with_answers(Study.from_dict(SERVED), folder, 12)
+
+
+def _with_answers(study: Study, folder: Path, count: int) -> Path:
+    store = run_study(study, folder, workers=1).store.path
     with open_results(store) as results:
         predictions_of(results)
     pictures = folder / "pictures"
-    write_facades(load_dataset("facades", count=COUNT, seed=7), pictures)
+    write_facades(load_dataset("facades", count=count, seed=7), pictures)
     write_imagined_detections(pictures)
     found = evaluate_detections(
         str(pictures / "coco.json"), str(pictures / f"{DETECTOR}.json"), ci=0.95, resamples=100

@@ -112,7 +112,7 @@ def test_no_baseline_finds_both_parts_and_backdrop() -> None:
 @pytest.mark.parametrize("method", ["deeplift", "lrp"])
 def test_what_was_exchanged_is_seen(method: str) -> None:
     """The place of a deciding part holds more for the style before than after an exchange."""
-    before, exchanges = (half[:PAIRS] for half in draw_pairs(PAIRS))
+    before, exchanges = draw_pairs(PAIRS)
     for name, least in ((method, 5 / 6), ("centre", None)):
         maps = ask(model("demo/cnn"), METHODS[name], before)
         after = ask(model("demo/cnn"), METHODS[name], before, [one.after for one in exchanges])

@@ -77,6 +77,16 @@ def test_recall_is_to_be_read_beside_other_scores(results: Results) -> None:
     assert "beside iou" not in frame.attrs["note"]
 
 
+def test_maps_without_layers_have_none_beside_layers_chosen_by_halves(tmp_path: Path) -> None:
+    cls = tuple(Kind("m", v, "cls", "attention", (0, 1, 2, 3)) for v in ("a", "b"))
+    plain = tuple(Kind("m", v, "saliency", "gradient") for v in ("a", "b"))
+    made = make_store(tmp_path / "s", kinds=cls + plain)
+    frame = open_results(made.path).compare("m@a", "m@b", layer="split").set_index("method")
+    layers = [frame["layer_a"].to_dict(), frame["layer_b"].to_dict()]
+    assert any("|" in str(column["cls"]) for column in layers)
+    assert all(column["saliency"] in ("", pd.NA) for column in layers)
+
+
 def test_layers_chosen_by_halves(made: Made, results: Results) -> None:
     half = halves(made)
     frame = results.compare("demo/vit", "demo/vit@seed2", layer="split")

@@ -137,7 +137,8 @@ def test_of_coco_all_parts_are_stored(tmp_path: Path) -> None:
     results = _scene((3, 7, 9)).with_intervals(0.9, resamples=200)
     folder = write_detection(tmp_path, "a", results)
     names = {file.name for file in folder.iterdir()}
-    tables = ("classes", "confusion", "curves", "errors", "images", "reliability")
+    tables = ["classes", "confusion", "curves", "errors", "images", "reliability"]
+    tables += ["boxes_found", "boxes_true", "pictures"]
     assert names == {"results.json", *(f"{one}.parquet" for one in tables)}
     stored = open_detection(tmp_path, "a")
     assert stored.images is not None

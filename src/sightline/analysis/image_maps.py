@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.metrics.scores import Columns
     from sightline.records import Annotation, Region
 
-__all__ = ["ImageMap", "maps_or_why", "maps_over", "raster_over", "score_over"]
+__all__ = ["ImageMap", "figure_of", "maps_or_why", "maps_over", "raster_over", "score_over"]
 
 Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 
@@ -156,7 +156,7 @@ def score_over(
         ignore=~seen,
         metrics=[name for name in metrics if _has(one.sign, name)],
     )
-    found = [_row(scores, 0, name) for name in metrics]
+    found = [figure_of(scores, 0, name) for name in metrics]
     if scores.regions is None:
         return found
     known = {region.index: region for region in annotation.scored}
@@ -164,7 +164,7 @@ def score_over(
     for place, number in enumerate(scores.regions.region.tolist()):
         region = known[number]
         about = {"region": region.index, "label": region.label, "box": _corners(region)}
-        found += [about | _row(scores.regions, place, name) for name in regional]
+        found += [about | figure_of(scores.regions, place, name) for name in regional]
     return found
 
 
@@ -178,8 +178,18 @@ def _corners(region: Region) -> str:
     return ",".join(f"{edge:.4g}" for edge in region.box)
 
 
-def _row(columns: Columns, place: int, name: str) -> dict[str, Any]:
-    """Return a score with what it is to be read against."""
+def figure_of(columns: Columns, place: int, name: str) -> dict[str, Any]:
+    """Return a score with what it is to be read against; all NaN where there is no such column.
+
+    Parameters
+    ----------
+    columns
+        From `score_maps`, of maps or of regions.
+    place
+        Of the map or the region.
+    name
+        ``metric[@threshold]``.
+    """
     base, at, threshold = name.partition("@")
     if name not in columns:
         return {"metric": name} | dict.fromkeys(("value", "chance", "ceiling", "beyond"), np.nan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import InputError
@@ -156,6 +157,8 @@ class Scenes:
         The images with their annotations.
     images : tuple of str
         Those that were used.
+
+    Maps and annotations may be read in several threads: they come one after the other.
     """
 
     def __init__(self, results: Results) -> None:
@@ -168,12 +171,14 @@ class Scenes:
         self.study: Study = Study.from_dict(self._tables.manifest["study"])
         self.scoring: Scoring = scoring_of(self.study)
         self.dataset: Dataset = study_dataset(self.study.data)
+        self._lock = RLock()
         self._sources = _sources(self._tables.manifest)
         self._at_hand: dict[Task, tuple[StoredMaps, list[Sample]]] = {}
         plan = Plan(self.dataset, self.scoring, tuple(self._sources), (), Cards((), ""))
         self._worker = Worker(plan, self._store)
         self._chunks = self._read_chunks()
         self.images: tuple[str, ...] = tuple(i for chunk in self._chunks for i in chunk.images)
+        self._chunk_of = {i: n for n, chunk in enumerate(self._chunks) for i in chunk.images}
         cards = Cards(tuple(Card(image, "", "", {}, ()) for image in self.images), "")
         self._worker.plan = replace(plan, chunks=self._chunks, cards=cards)
 
@@ -207,9 +212,37 @@ class Scenes:
         """The half of the images that each belongs to, where layers are chosen by halves."""
         return {image: half for image, half, *_ in self._tables.fetch(HALVES)}
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Each way in which maps were made."""
+        return tuple(self._sources)
+
+    def sample(self, image: str) -> Sample:
+        """Return an image with its annotation."""
+        with self._lock:
+            return self._worker.sample(image)
+
+    def maps_of(self, source: Source, image: str) -> StoredMaps | None:
+        """Return all maps of a source on one image; None where none is stored yet, or at all.
+
+        Raises
+        ------
+        InputError
+            If maps were not kept.
+        """
+        number = self._chunk_of[image]
+        name = task_name(source.key, number, self._chunks[number].digest)
+        if not self._store.row_file(name).is_file():
+            return None
+        self._check_kept(source)
+        with self._lock:
+            task = Task(name, self._sources.index(source), number)
+            maps, _ = self._worker.again(task, image)
+        return maps if maps.images else None
+
     def unlabelled(self, image: str) -> tuple[Region, ...]:
         """Return the instances that a sparse labelling left out, where that is known."""
-        return unlabelled_regions(self._worker.sample(image), self.study.data)
+        return unlabelled_regions(self.sample(image), self.study.data)
 
     def units(self, name: Name, line: Line) -> pd.DataFrame:
         """Return the stored scores of a line by image, with chance and selected share."""
@@ -375,13 +408,18 @@ class Scenes:
 
     def _part(self, task: Task, wanted: frozenset[str]) -> _Part:
         source = self._sources[task.source]
+        self._check_kept(source)
+        with self._lock:
+            maps, samples = self._again(task)
+        return _Part(source, maps, {one.image_id: one.annotation for one in samples}, wanted)
+
+    def _check_kept(self, source: Source) -> None:
+        """Raise where the maps of a source were not kept."""
         if source.kind != "given" and self.study.keep_maps == "none":
             raise InputError(
                 f"{self._store.path}: this needs the maps of the study, which were not kept "
                 "(keep_maps: none); set keep_maps: grid in its file and run it again"
             )
-        maps, samples = self._again(task)
-        return _Part(source, maps, {one.image_id: one.annotation for one in samples}, wanted)
 
     def _again(self, task: Task) -> tuple[StoredMaps, list[Sample]]:
         """Return the maps of a task; those of one source stay at hand, as layer follows layer."""

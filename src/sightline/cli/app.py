@@ -17,6 +17,7 @@ from sightline.cli import (
     finetuning,
     reading,
     reporting,
+    serving,
     similar,
     statistics,
     studies,
@@ -55,6 +56,7 @@ Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
 _EXTRAS = dict.fromkeys(("torch", "transformers", "captum", "huggingface_hub"), "models")
 _EXTRAS["matplotlib"] = "figures"
 _EXTRAS["peft"] = "finetune"
+_EXTRAS |= dict.fromkeys(("fastapi", "uvicorn"), "web")
 
 
 class _Commands(TyperGroup):
@@ -461,6 +463,7 @@ app.command()(statistics.stats)
 app.command()(statistics.sparsity)
 app.command()(detecting.detect)
 app.command()(reporting.report)
+app.command()(serving.serve)
 app.command()(figuring.figure)
 app.command()(figure_tables.figures)
 app.command()(reading.query)

@@ -15,15 +15,21 @@ from sightline.detection.ap import (
     calculate_pr_data,
     class_counts_at,
 )
+from sightline.detection.boxes import BoxMatches, match_boxes
 from sightline.detection.calibration import Reliability, reliability_curve
 from sightline.detection.coco import CocoArrays, coco_arrays
-from sightline.detection.columns import Detections, GroundTruth
+from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.comparing import (
     DetectorComparison,
     FigureDifference,
     compare_detectors,
 )
-from sightline.detection.confusion import ConfusionMatrix, generate_confusion_matrix
+from sightline.detection.confusion import (
+    ConfusionMatrix,
+    ConfusionPairs,
+    confusion_pairs,
+    generate_confusion_matrix,
+)
 from sightline.detection.errors import ERROR_TYPES, ErrorTypes, error_types
 from sightline.detection.evaluate import evaluate_detections
 from sightline.detection.images import ImageCosts, image_costs
@@ -40,9 +46,11 @@ from sightline.detection.sizes import calculate_map_by_size
 
 __all__ = [
     "BestF1",
+    "BoxMatches",
     "ClassCounts",
     "CocoArrays",
     "ConfusionMatrix",
+    "ConfusionPairs",
     "DetectionAccumulator",
     "DetectionResults",
     "Detections",
@@ -57,6 +65,7 @@ __all__ = [
     "Interpolation",
     "Matches",
     "PRData",
+    "Picture",
     "Reliability",
     "Settings",
     "as_detections",
@@ -71,11 +80,13 @@ __all__ = [
     "class_counts_at",
     "coco_arrays",
     "compare_detectors",
+    "confusion_pairs",
     "error_types",
     "evaluate_detections",
     "figure_intervals",
     "generate_confusion_matrix",
     "image_costs",
+    "match_boxes",
     "match_dataset",
     "match_predictions",
     "match_thresholds",

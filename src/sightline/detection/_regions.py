@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from sightline.data.dataset import header_size
-from sightline.detection.columns import Detections, GroundTruth
+from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,18 @@ def region_ground_truth(dataset: Dataset, *, masks: bool = False) -> GroundTruth
         images=list(dataset.ids),
         classes=sorted({*labels, *dataset.taxonomy.names}),
         pixel="continuous",
+        pictures=_pictures(dataset, rows),
     )
+
+
+def _pictures(dataset: Dataset, rows: list[_Row]) -> dict[str, Picture]:
+    """Return the sizes that are known: of images with regions, or whose annotation tells."""
+    sizes = {row.image: row.size for row in rows}
+    found = {}
+    for sample in dataset:
+        told = (sample.annotation.width, sample.annotation.height)
+        found[sample.image_id] = Picture(sample.image_id, *sizes.get(sample.image_id, told))
+    return found
 
 
 def region_detections(dataset: Dataset, *, masks: bool = False) -> Detections:

@@ -305,6 +305,7 @@ def _join(batches: Sequence[_Batch]) -> _Batch:
         classes=_classes(truths),
         names=dict(sorted(chain.from_iterable(side.names.items() for side in truths))),
         pixel=truths[0].pixel,
+        pictures=dict(chain.from_iterable(side.pictures.items() for side in truths)),
     )
     order = _order([side.image for side in founds])
     found = Detections(

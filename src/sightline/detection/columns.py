@@ -7,8 +7,8 @@ ids, within an image that of the rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,13 +21,30 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Detections", "GroundTruth", "Pixel", "Rle", "as_extents", "box_areas", "same_kind"]
+__all__ = [
+    "Detections",
+    "GroundTruth",
+    "Picture",
+    "Pixel",
+    "Rle",
+    "as_extents",
+    "box_areas",
+    "same_kind",
+]
 
 Rle = dict[str, Any]
 """A mask as pycocotools writes it: its `size` (height, width) and its `counts`."""
 
 Pixel = Literal["continuous", "inclusive"]
 """Whether a width is the distance of two edges, or of a first and a last pixel, one less."""
+
+
+class Picture(NamedTuple):
+    """The file of an image, and its sides in pixels; None where they are not known."""
+
+    name: str
+    width: int | None = None
+    height: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +74,8 @@ class GroundTruth:
         What classes are called, where that is known.
     pixel : {"continuous", "inclusive"}, optional
         How widths and heights are written, where that is known.
+    pictures : mapping
+        Of each id of an image its `Picture`, where that is known.
     """
 
     image: NDArray[Any]
@@ -71,6 +90,7 @@ class GroundTruth:
     classes: NDArray[Any] | None
     names: Mapping[Any, str]
     pixel: Pixel | None
+    pictures: Mapping[Any, Picture] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.image)
@@ -91,6 +111,7 @@ class GroundTruth:
         classes: Any = None,
         names: Mapping[Any, str] | None = None,
         pixel: Pixel | None = None,
+        pictures: Mapping[Any, Picture] | None = None,
     ) -> GroundTruth:
         """Check columns and put them together.
 
@@ -121,6 +142,7 @@ class GroundTruth:
             _all_ids(classes, labels, "label"),
             dict(names or {}),
             pixel,
+            pictures if pictures is not None else {},
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 
     from sightline.detection._tables import BoxFormat, Pixel
 
-__all__ = ["ClassCounts", "ConfusionMatrix", "Matching", "generate_confusion_matrix"]
+__all__ = [
+    "ClassCounts",
+    "ConfusionMatrix",
+    "ConfusionPairs",
+    "Matching",
+    "confusion_pairs",
+    "generate_confusion_matrix",
+]
 
 Matching = Literal["any_class", "same_class"]
 
@@ -77,6 +84,53 @@ class ConfusionMatrix:
             ClassCounts.of(label, *counts)
             for label, *counts in zip(self.class_labels[:-1], *columns, strict=True)
         )
+
+
+class ConfusionPairs(NamedTuple):
+    """What a confusion matrix counts, one by one: each pair is 1 in a cell.
+
+    Attributes
+    ----------
+    found, true
+        Rows of the predictions and of the ground truths as given; -1 where there is none: an
+        object without a prediction, or a prediction without an object.
+    """
+
+    found: NDArray[np.intp]
+    true: NDArray[np.intp]
+
+
+def confusion_pairs(
+    predictions: Any,
+    ground_truths: Any,
+    iou_threshold: float = 0.5,
+    confidence_threshold: float = 0.25,
+    *,
+    matching: Matching = "any_class",
+    pixel: Pixel | None = None,
+) -> ConfusionPairs:
+    """Return which prediction was taken for which object; see `generate_confusion_matrix`.
+
+    Examples
+    --------
+    >>> box, far = (0, 0, 10, 10), (50, 50, 60, 60)
+    >>> pairs = confusion_pairs([[[box, 0.9, "cat"]]], [[[box, "dog"], [far, "dog"]]])
+    >>> pairs.found.tolist(), pairs.true.tolist()
+    ([0, -1], [0, 1])
+    """
+    check_choice("matching", matching, ("any_class", "same_class"))
+    limit = check_share("iou_threshold", iou_threshold)
+    least = check_number("confidence_threshold", confidence_threshold)
+    scene = read_scene(predictions, ground_truths, pixel=pixel)
+    rows = np.flatnonzero(scene.found.score >= least)
+    scene = scene._replace(found=scene.found.at(rows))
+    partner, judged = _matched(scene, limit, matching)
+    hit, missed = _hit_and_missed(scene, partner)
+    alone, lost = rows[judged & ~hit], np.flatnonzero(missed)
+    return ConfusionPairs(
+        np.concatenate([rows[hit], alone, np.full(len(lost), -1)]),
+        np.concatenate([partner[hit], np.full(len(alone), -1), lost]),
+    )
 
 
 def generate_confusion_matrix(
@@ -175,6 +229,16 @@ def _in_order(scene: Scene, pairs: Pairs, matching: Matching) -> Pairs:
     return pairs.at(np.lexsort((pairs.true, rank, other, -pairs.iou)))
 
 
+def _hit_and_missed(
+    scene: Scene, partner: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which predictions have an object, and which objects to be found have none."""
+    hit = partner >= 0
+    missed = ~scene.true.skip
+    missed[partner[hit]] = False
+    return hit, missed
+
+
 def _counted(
     scene: Scene, partner: NDArray[np.intp], judged: NDArray[np.bool_], targets: list[Any]
 ) -> ConfusionMatrix:
@@ -182,12 +246,10 @@ def _counted(
     place = {label: i for i, label in enumerate(targets)}
     index = np.array([place.get(label, others) for label in scene.labels], np.intp)
     matrix = np.zeros((len(targets) + 2, len(targets) + 2), np.int64)
-    hit = partner >= 0
+    hit, missed = _hit_and_missed(scene, partner)
     predicted, true = scene.found.label[hit], scene.true.label[partner[hit]]
     apart = (index[predicted] == others) & (index[true] == others) & (predicted != true)
     np.add.at(matrix, (index[true[~apart]], index[predicted[~apart]]), 1)
-    missed = ~scene.true.skip
-    missed[partner[hit]] = False
     size = len(matrix)
     matrix[:, background] += np.bincount(index[scene.true.label[missed]], minlength=size)
     matrix[background] += np.bincount(index[scene.found.label[judged & ~hit]], minlength=size)

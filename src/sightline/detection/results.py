@@ -250,7 +250,7 @@ class DetectionResults:
         size
             One of the size ranges, under "coco".
         """
-        place = self._place(iou)
+        place = self.threshold_place(iou)
         if not isinstance(self.matches, CocoMatches):
             if size != "all":
                 raise InputError(
@@ -264,7 +264,7 @@ class DetectionResults:
             raise InputError(f"size must be one of {', '.join(sizes)}; got {size!r}")
         return _coco_curves(self.matches, place, sizes.index(size), self.settings.max_dets[-1])
 
-    def _place(self, iou: float | None) -> int:
+    def threshold_place(self, iou: float | None = None) -> int:
         """Return the place of a threshold; of 0.5, or of the lowest, unless given."""
         known = self.settings.iou_thresholds
         if iou is None:

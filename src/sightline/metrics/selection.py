@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from sightline._arrays import Array, namespace
 from sightline.records import InputError
 
@@ -193,7 +195,14 @@ def select(values: Array, count: float) -> Array:
         return xp.full_like(values, xp.nan)
     if count <= 0:
         return xp.zeros_like(values)
-    cut = xp.sort(values)[max(n - math.ceil(count), 0)]
+    cut = _at_place(values, max(n - math.ceil(count), 0))
     above = xp.astype(values > cut, xp.float64)
     tied = xp.astype(values == cut, xp.float64)
     return above + tied * ((count - xp.sum(above)) / xp.sum(tied))
+
+
+def _at_place(values: Array, place: int) -> Array:
+    """Return the value that would stand at a place in ascending order."""
+    if isinstance(values, np.ndarray):  # one value needs no full order
+        return np.partition(values, place)[place]
+    return namespace(values).sort(values)[place]

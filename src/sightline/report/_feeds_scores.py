@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from sightline.report._lines import Lines
     from sightline.report.feeding import Choice, Drawn, StoreFigures
 
-__all__ = ["FEEDS"]
+__all__ = ["FEEDS", "RANKED"]
 
 _MAIN = ("coverage", "average_precision", "auc_roc", "iou@90")
-_RANKED = (
+RANKED = (
     *("pointing", "coverage", "auc_roc", "average_precision", "relevance_rank"),
     *("iou@95", "iou@90", "iou@85", "iou@80", "iou@75"),
 )
@@ -91,12 +91,12 @@ def _ranking(store: StoreFigures, choice: Choice) -> Drawn:
 
     every = store.lines(choice)
     shown = every.shown()
-    table = _long(store, shown, directed_metrics(store, _RANKED, 2))
+    table = _long(store, shown, directed_metrics(store, RANKED, 2))
     return Drawn(create_methods_ranking_heatmap(table), table, told(shown, every))
 
 
 def _ranking_missing(store: StoreFigures) -> str:
-    found = directed_metrics(store, _RANKED, 2)
+    found = directed_metrics(store, RANKED, 2)
     return nothing_missing(store) if found else "no metric of the study says what is better"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sightline.results._lines import Found, Line, Scores
     from sightline.results._tables import Tables
 
-__all__ = ["BASELINES", "METHODS", "Lines", "choose_lines"]
+__all__ = ["BASELINES", "METHODS", "Lines", "choose_lines", "lines_where"]
 
 METHODS, BASELINES = 15, 6
 """Lines that a figure shows at most: of methods, and of baselines."""
@@ -78,7 +78,11 @@ class Lines:
         names = tuple(
             called.get(_key(line), name) for line, name in zip(self.lines, self.names, strict=True)
         )
-        return replace(self, names=names) if len(set(names)) == len(names) else self
+        if len(set(names)) < len(names):
+            return self
+        new = dict(zip(self.names, names, strict=True))
+        own = {key: new.get(name, name) for key, name in self.called.items()}
+        return replace(self, names=names, called=own)
 
     def pick(self, places: Iterable[int]) -> Lines:
         """Return some of the lines."""
@@ -239,6 +243,11 @@ def choose_lines(
     tables = results._tables
     name = tables.name(metric)
     where = tables.catalogue.where(model=model, method=method, layer=layer, target=target)
+    return lines_where(tables, name, where, layer)
+
+
+def lines_where(tables: Tables, name: Name, where: Where, layer: int | str | None = None) -> Lines:
+    """Return the lines of the maps that are meant, the best first."""
     lines = make_lines(tables, name, where, "best" if layer is None else layer)
     sign = -1 if METRICS[name.metric].direction == "lower" else 1
     lines = sorted(lines, key=lambda line: -_worth(line, sign))

@@ -30,8 +30,10 @@ __all__ = [
     "Line",
     "Scores",
     "Sums",
+    "best_line",
     "find_line",
     "make_lines",
+    "narrowed",
     "rounded",
     "sum_up",
     "units_of",
@@ -256,7 +258,12 @@ _LAYERS = ("best", "split", "last", "all")
 
 
 def make_lines(
-    tables: Tables, name: Name, where: Where, layer: int | str = "best", method: str | None = None
+    tables: Tables,
+    name: Name,
+    where: Where,
+    layer: int | str = "best",
+    method: str | None = None,
+    found: Found | None = None,
 ) -> list[Line]:
     """Return the lines of a table, in the order of their names.
 
@@ -268,6 +275,8 @@ def make_lines(
         ``"best"``, ``"split"``, ``"last"``, ``"all"``, or a number, which `where` holds too.
     method
         ``"best"`` or ``"split"`` to choose among methods too, with one line for each model.
+    found
+        The scores of these maps, where `sum_up` has found them before; see `narrowed`.
     """
     if not isinstance(layer, int) and layer not in _LAYERS:
         raise InputError(f"layer must be a number or one of {', '.join(_LAYERS)}; got {layer!r}")
@@ -279,15 +288,35 @@ def make_lines(
     if method is not None and (layer == "all" or (method, layer) == ("best", "split")):
         raise InputError(f"method {method!r} does not go with layer {layer!r}")
     sign = -1 if direction == "lower" else 1
-    found = []
-    for (model, head), candidates in sum_up(tables, [name], where)[name].items():
+    if found is None:
+        found = sum_up(tables, [name], where)[name]
+    lines = []
+    for (model, head), candidates in found.items():
         groups = {pick: tables.catalogue.group(model, pick.method) for pick in candidates}
         for same in _same_line(candidates, groups, method):
             chosen = _chosen(same, method or layer, layer, sign)
             for picks, how, scores, blind in chosen:
                 group = _both(groups[picks[0]], groups[picks[1]])
-                found.append(Line(model, head, group, picks, how, scores, where.seed, blind))
-    return found
+                lines.append(Line(model, head, group, picks, how, scores, where.seed, blind))
+    return lines
+
+
+def narrowed(found: Found, where: Where) -> Found:
+    """Return the scores of some maps out of those of all, of the same head and seed."""
+    narrow: Found = {}
+    for (model, head), candidates in found.items():
+        some = {pick: halves for pick, halves in candidates.items() if _fits(pick, where)}
+        if some and (where.models is None or model in where.models):
+            narrow[model, head] = some
+    return narrow
+
+
+def _fits(pick: Candidate, where: Where) -> bool:
+    return (
+        (where.methods is None or pick.method in where.methods)
+        and (where.layer is None or pick.layer in (None, where.layer))
+        and (where.target is None or pick.target in ("", where.target))
+    )
 
 
 def sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
@@ -432,6 +461,11 @@ def _best(candidates: Mapping[Candidate, Sums], sign: int) -> Candidate:
 def find_line(tables: Tables, name: Name, where: Where, layer: int | str | None = None) -> Line:
     """Return the one line that a table is about: the best that is not a baseline, if there is."""
     lines = make_lines(tables, name, where, "best" if layer is None else layer)
+    return best_line(lines, name, where)
+
+
+def best_line(lines: Sequence[Line], name: Name, where: Where) -> Line:
+    """Return the best of some lines that is not a baseline, if there is one."""
     if not lines:
         raise UnknownNameError(f"no scores of {where.told()} are stored")
     sign = -1 if METRICS[name.metric].direction == "lower" else 1

@@ -53,9 +53,11 @@ def compare(
     pairs = [(a, b) for a in first for b in second if _belong(a, b, by)]
     if not pairs:
         raise InputError(f"nothing to compare: no {_OTHERS[by]} is stored for both")
-    names = pd.DataFrame([_named(a, b, by) for a, b in pairs])
+    named = [_named(a, b, by) for a, b in pairs]
+    names = pd.DataFrame(named)
     for column in ("layer_a", "layer_b"):
-        names[column] = layer_column(names[column].astype(object))
+        # Not out of the table: there a missing layer among texts is no longer None.
+        names[column] = layer_column([one[column] for one in named])
     chosen = {f"chosen_{side}": [line.chosen for line in lines] for side, lines in _sides(pairs)}
     frame = names.assign(**paired_figures(name, pairs), **chosen)
     frame.attrs["metric"] = str(name)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.detection import BestF1, ConfusionMatrix, PRData, Reliability
+    from sightline.results.detection_boxes import StoredBoxes
 
 __all__ = [
     "ErrorCosts",
@@ -249,6 +250,25 @@ class StoredDetection:
             return None
         cost = {key: _number(value) for key, value in found["cost"].items()}
         return ErrorCosts(_number(found["map"]), dict(found["counts"]), cost)
+
+    @property
+    def confidence(self) -> float | None:
+        """The lowest score that the confusion matrix counts; None where that was not stored."""
+        found = self.about.get("confusion", {}).get("confidence")
+        return None if found is None else float(found)
+
+    @cached_property
+    def boxes(self) -> StoredBoxes | None:
+        """All boxes, and what became of each; None where they were not stored."""
+        from sightline.results.detection_boxes import StoredBoxes
+
+        names = ("boxes_true", "boxes_found", "pictures")
+        if any(f"{name}.parquet" not in self.about["files"] for name in names):
+            return None
+        tables = {name.removeprefix("boxes_"): self._table(name) for name in names}
+        pixel = self.about["results"].get("pixel")
+        classes = tuple(self.classes["class"].tolist())
+        return StoredBoxes(**tables, iou=self.iou, pixel=pixel, classes=classes)
 
     def reliability(self) -> Reliability | None:
         """Return how far confidences can be trusted; None where that was not stored."""

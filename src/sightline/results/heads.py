@@ -6,9 +6,12 @@ from __future__ import annotations
 # ruff: noqa: S608
 from typing import TYPE_CHECKING
 
-from sightline.records import InputError
-from sightline.results._lines import make_lines, units_sql
+from sightline.metrics import METRICS
+from sightline.records import InputError, Taxonomy
+from sightline.results._catalogue import refuse
+from sightline.results._lines import find_line, make_lines, units_of, units_sql
 from sightline.results._values import spreads
+from sightline.results._views import quote
 from sightline.results.leaderboard import average_ranks, so_far, with_note
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from sightline.results._tables import Tables
     from sightline.results._views import Name
 
-__all__ = ["head_feature_matrix", "head_ranking"]
+__all__ = ["exemplars", "head_feature_matrix", "head_ranking"]
 
 
 def head_ranking(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
@@ -71,6 +74,50 @@ FROM units JOIN regions USING (image, region) GROUP BY ALL ORDER BY ALL"""
     frame.attrs["metric"] = str(name)
     note = f"means of {name} over the regions of each label; attrs['n'] counts them"
     return with_note(frame, note, "" if len(frame) else _NO_HEADS, so_far(tables))
+
+
+def exemplars(
+    tables: Tables,
+    name: Name,
+    where: Where,
+    layer: int | str | None,
+    label: str | None,
+    limit: int,
+) -> pd.DataFrame:
+    """Return the images, or regions, on which maps do best; see `Results.exemplars`."""
+    if limit < 1:
+        raise InputError(f"limit must be at least 1; got {limit}")
+    if METRICS[name.metric].direction == "neither":
+        raise InputError(f"{name}: no value is better than another, so no image is best")
+    line = find_line(tables, name, where, layer)
+    by = "image" if label is None else "image, region"
+    worst_first = "ASC" if METRICS[name.metric].direction == "lower" else "DESC"
+    regions = "" if label is None else f"JOIN ({_labelled(tables, label)}) USING (image, region)"
+    sql = f"""WITH units AS ({units_of(tables, name, line, by)})
+SELECT image, {"NULL::INTEGER AS region" if label is None else "region"}, value, chance, ceiling
+FROM units {regions} WHERE value IS NOT NULL
+ORDER BY value {worst_first}, {by} LIMIT {limit}"""
+    frame = tables.frame(sql, line.values())
+    frame["region"] = frame["region"].astype("Int64")
+    frame.attrs["metric"] = str(name)
+    what = "images" if label is None else f"regions labelled {label}"
+    note = f"{what} with the best {name}: {line.told()}"
+    return with_note(frame, note, "" if len(frame) else "none has a score", so_far(tables))
+
+
+def _labelled(tables: Tables, label: str) -> str:
+    """Return the SQL of the regions of a label and of the labels below it."""
+    taxonomy = Taxonomy(tables.manifest["data"]["taxonomy"])
+    known = [one for (one,) in tables.fetch("SELECT DISTINCT label FROM regions ORDER BY label")]
+    names = [
+        one
+        for one in known
+        if one == label or (one in taxonomy and label in taxonomy.ancestors(one))
+    ]
+    if not names:
+        refuse("label", label, known)
+    listed = ", ".join(quote(one) for one in names)
+    return f"SELECT image, region FROM regions WHERE label IN ({listed})"
 
 
 def _check_one(where: Where, targets: set[str]) -> None:

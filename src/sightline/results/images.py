@@ -13,7 +13,7 @@ import numpy as np
 from sightline.records import InputError, UnknownNameError
 from sightline.results._catalogue import refuse
 from sightline.results._database import to_frame
-from sightline.results._lines import find_line, units_of
+from sightline.results._lines import HALVES, find_line, units_of
 from sightline.results._views import Name, read_files, scores_sql
 from sightline.results.leaderboard import so_far, with_note
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.results._catalogue import Where
+    from sightline.results._lines import Line
     from sightline.results._tables import Tables
 
-__all__ = ["COLUMNS", "Filter", "one_image", "table_of_images"]
+__all__ = ["COLUMNS", "Filter", "one_image", "scores_of_images", "table_of_images"]
 
 COLUMNS = ("image", "area", "regions", "split")
 """Columns, beside metrics, by which images can be sorted."""
@@ -75,6 +76,24 @@ ORDER BY {column} {"ASC" if wanted.ascending else "DESC"} NULLS LAST, image
     frame["labels"] = [tuple(labels) for labels in frame["labels"]]
     frame.attrs["metric"] = str(name)
     return with_note(frame, f"{name} of each image: {line.told()}", so_far(tables))
+
+
+def scores_of_images(tables: Tables, name: Name, line: Line) -> pd.DataFrame:
+    """Return a line's score on each image that has one stored, defined or not.
+
+    Returns
+    -------
+    DataFrame
+        image, value, chance, ceiling, visible (the share of the annotated area that the model
+        could see).
+    """
+    scores = tables.scores([name], [line.model], [pick.method for pick in line.picks])
+    seen = f"""SELECT image, min(visible) AS visible
+FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)
+WHERE region IS NULL AND {line.sql()} GROUP BY image"""
+    sql = f"""WITH units AS ({units_of(tables, name, line)}), seen AS ({seen})
+SELECT image, value, chance, ceiling, visible FROM units JOIN seen USING (image) ORDER BY image"""
+    return tables.frame(sql, line.values())
 
 
 def _conditions(tables: Tables, wanted: Filter) -> tuple[str, dict[str, str]]:

@@ -358,6 +358,42 @@ class Results:
         name = self._tables.name(metric, regions=True)
         return heads.head_feature_matrix(self._tables, name, where)
 
+    def exemplars(
+        self,
+        metric: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer | None = None,
+        target: str | None = None,
+        head: int | None = None,
+        seed: int | None = None,
+        label: str | None = None,
+        limit: int = 12,
+    ) -> pd.DataFrame:
+        """Return the images, or the regions of one label, on which maps do best.
+
+        Parameters
+        ----------
+        metric
+            See `leaderboard`; with a label, one that single regions have.
+        model, method, layer, target, head, seed
+            See `Results`.
+        label
+            Of regions, or a label above theirs: these are listed in place of images.
+        limit
+            How many at most.
+
+        Returns
+        -------
+        DataFrame
+            image, region (missing where images are listed), value, chance, ceiling; the best
+            first, without those that have no score.
+        """
+        where = self._where(model, method, layer, target, head=head, seed=seed)
+        name = self._tables.name(metric, regions=label is not None)
+        return heads.exemplars(self._tables, name, where, layer, label, limit)
+
     def compare(
         self,
         a: str | int,

@@ -32,6 +32,8 @@ __all__ = ["BadImageError", "Done", "OutOfMemoryError", "Worker"]
 
 # Of images that were read, to be used again by the next source.
 CACHE_BYTES = 256 << 20
+# Sums over all images that are kept, for the means of so many sources.
+_TOTALS = 8
 
 
 class BadImageError(InputError):
@@ -140,23 +142,31 @@ class Worker:
         _check_finite(maps, source)
         return maps, kept
 
-    def again(self, task: Task) -> tuple[StoredMaps, list[Sample]]:
+    def again(self, task: Task, image: str | None = None) -> tuple[StoredMaps, list[Sample]]:
         """Return the maps of a task that is done, as they were scored, and the images they are of.
 
         Maps of a model are read from the store; others are cheap, and made once more.
+
+        Parameters
+        ----------
+        task : Task
+            That is done.
+        image : str, optional
+            Of this image of the task alone, which takes less reading.
 
         Raises
         ------
         InputError
             If they were not kept, or are there no longer.
         """
-        samples = [self.sample(image) for image in self.plan.chunks[task.chunk].images]
+        images = self.plan.chunks[task.chunk].images if image is None else (image,)
+        samples = [self.sample(name) for name in images]
         if self.source(task).kind != "model" or not samples:
             return self.make(task, samples)
         path = self.store.map_file(task.name)
         if not path.is_file():
             raise InputError(f"{path}: the maps of a task that is done are not there")
-        return read_maps(path), samples
+        return read_maps(path, image), samples
 
     def _maps(
         self, task: Task, source: Source, samples: Sequence[Sample]
@@ -166,7 +176,7 @@ class Worker:
         if source.kind == "given":
             return self._given_maps(source, samples)
         if source.kind == "mean":
-            return self._mean_maps(task, source), list(samples)
+            return self._mean_maps(task, source, samples), list(samples)
         return self._model_maps(source, samples), list(samples)
 
     def _model_maps(self, source: Source, samples: Sequence[Sample]) -> StoredMaps:
@@ -231,10 +241,11 @@ class Worker:
             self._given[source.key] = maps, dict(match_images(maps, images).pairs)
         return self._given[source.key]
 
-    def _mean_maps(self, task: Task, source: Source) -> StoredMaps:
+    def _mean_maps(self, task: Task, source: Source, samples: Sequence[Sample]) -> StoredMaps:
         """Return for each image the mean of the maps of all others."""
         totals = self._total(source)
-        own = self._stored(source, task.chunk)
+        whole = len(samples) != 1
+        own = self._stored(source, task.chunk, None if whole else samples[0].image_id)
         count = self.plan.images - 1
         if count < 1:
             raise InputError(f"{source.method}: is the mean over other images, and there is one")
@@ -260,14 +271,16 @@ class Worker:
                         )
                     wide = [layer.astype(np.float64) for layer in image]
                     total = [a + b for a, b in zip(total, wide, strict=True)] if total else wide
-            self._totals = {source.of: total}
+            self._totals[source.of] = total
+            while len(self._totals) > _TOTALS:
+                self._totals.pop(next(iter(self._totals)))
         return self._totals[source.of]
 
-    def _stored(self, source: Source, chunk: int) -> StoredMaps:
+    def _stored(self, source: Source, chunk: int, image: str | None = None) -> StoredMaps:
         from sightline.store import task_name
 
         name = task_name(source.of, chunk, self.plan.chunks[chunk].digest)
-        return read_maps(self.store.map_file(name))
+        return read_maps(self.store.map_file(name), image)
 
     def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored:
         """Return the rows and curves of a task."""

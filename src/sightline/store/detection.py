@@ -5,9 +5,9 @@
 - ``results.json``: `format`, `name`, `sightline` (the version), `sources` (names, sizes and digests
   of the files evaluated), `results` (what `DetectionResults.to_dict` gives: protocol, options,
   figures, intervals), `curves` (the IoU and, for each class, `ground_truths` and `detections`),
-  `confusion` (labels and what is counted apart), `errors` (mAP, counts, costs), `reliability`
-  (ECE, MCE) and `files` (digest and number of lines of each table). Nothing in it tells the time:
-  the same evaluation gives the same bytes.
+  `confusion` (labels, the lowest score counted, what is counted apart), `errors` (mAP, counts,
+  costs), `reliability` (ECE, MCE) and `files` (digest and number of lines of each table). Nothing
+  in it tells the time: the same evaluation gives the same bytes.
 - ``classes.parquet``: a line for each class, as `DetectionResults.by_class` gives it.
 - ``curves.parquet``: class, kind, iou, recall, precision, confidence. Kind "raw" is the curve at
   one IoU, thinned to at most 1,000 points a class (see `thin_curve`); "coco101" is pycocotools'
@@ -18,6 +18,14 @@
 - ``errors.parquet``: error (its kind), count, cost (the AP it costs).
 - ``reliability.parquet``: low, high (ends of the bin), count, confidence, precision.
 - ``images.parquet``: what each image costs, the most first.
+- ``boxes_true.parquet``: image, label (ids, as evaluated), x, y, width, height in pixels, area,
+  crowd, difficult, counts (whether it has to be found), partner (line in boxes_found of the
+  detection that finds it at the IoU of the curves).
+- ``boxes_found.parquet``: the same of what was found, with score, hit (1 true positive, 0 false
+  positive, -1 neither), partner (line in boxes_true) and iou (with that one); see `match_boxes`.
+  Where masks were evaluated, both have their run lengths.
+- ``pictures.parquet``: image (id), name (of its file; its id where that is not known), width,
+  height (in pixels, where that is known).
 
 Tables of what was not evaluated are not there.
 """
@@ -35,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sightline.records import InputError
+from sightline.store.detection_boxes import box_tables
 from sightline.store.detection_parts import (
     DetectionParts,
     detection_notes,
@@ -166,7 +175,7 @@ def write_detection(
     >>> with TemporaryDirectory() as folder:
     ...     path = write_detection(folder, "mine", results)
     ...     print(*sorted(file.stem for file in path.iterdir()))
-    classes confusion curves errors reliability results
+    boxes_found boxes_true classes confusion curves errors pictures reliability results
     """
     target = detection_folder(store, name)
     parts = given if isinstance(given, DetectionParts) else detection_parts(given)
@@ -235,6 +244,8 @@ def _content(name: str, parts: DetectionParts, sources: Mapping[str, Any]) -> di
 
     try:
         tables = detection_tables(parts)
+        if parts.boxes is not None:
+            tables |= box_tables(parts.boxes)
         files = {f"{key}.parquet": _parquet(table) for key, table in tables.items()}
     except pa.ArrowException as error:
         raise InputError(f"results must fit into tables: {error}") from error

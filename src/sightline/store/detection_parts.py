@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.records import InputError
+from sightline.store.detection_boxes import detection_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         PRData,
         Reliability,
     )
+    from sightline.store.detection_boxes import DetectionBoxes
 
 __all__ = ["DetectionParts", "detection_notes", "detection_parts", "detection_tables", "thin_curve"]
 
@@ -54,7 +56,9 @@ class DetectionParts:
         Of each class the score from which on F1 is highest there.
     names : mapping
         What classes are called.
-    arrays, confusion, errors, reliability, images : optional
+    confidence : float
+        Lowest score that the confusion matrix counts.
+    arrays, confusion, errors, reliability, images, boxes : optional
         Further parts.
     """
 
@@ -69,15 +73,17 @@ class DetectionParts:
     errors: ErrorTypes | None = None
     reliability: Reliability | None = None
     images: pd.DataFrame | None = None
+    boxes: DetectionBoxes | None = None
+    confidence: float = 0.25
 
 
 def detection_parts(results: DetectionResults, *, confidence: float = 0.25) -> DetectionParts:
     """Take out of an evaluation what is stored of it.
 
     The curves, the confusion matrix, the error types and the reliability are of IoU 0.5, or of the
-    lowest IoU that was evaluated where 0.5 is not among them; an IoU of 0 has no confusions and no
-    error types. Scores outside 0 to 1 have no reliability; only the protocol "coco" has costs of
-    images.
+    lowest IoU that was evaluated where 0.5 is not among them; an IoU of 0 has no confusions, no
+    error types and no boxes. Scores outside 0 to 1 have no reliability; only the protocol "coco"
+    has costs of images.
 
     Examples
     --------
@@ -103,6 +109,8 @@ def detection_parts(results: DetectionResults, *, confidence: float = 0.25) -> D
         errors=results.error_types(iou, min(iou, 0.1)) if iou > 0 else None,
         reliability=_reliability(results, iou),
         images=results.costliest_images(results.images) if coco else None,
+        boxes=detection_boxes(results, iou) if iou > 0 else None,
+        confidence=confidence,
     )
 
 
@@ -132,6 +140,7 @@ def detection_notes(parts: DetectionParts) -> dict[str, Any]:
             "labels": labels,
             "names": [*(_called(one, parts.names) for one in labels[:-2]), *labels[-2:]],
             "others_confused": matrix.others_confused,
+            "confidence": parts.confidence,
         }
     if parts.errors is not None:
         found = parts.errors

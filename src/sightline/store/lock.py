@@ -6,6 +6,7 @@ import getpass
 import json
 import os
 import platform
+import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-__all__ = ["Holder", "hold", "holder_of"]
+__all__ = ["Holder", "hold", "holder_of", "is_held"]
+
+
+# Whoever looks whether a store is being written holds its lock for a moment: try more than once.
+_TRIES, _PAUSE = 3, 0.02
 
 
 class Holder(NamedTuple):
@@ -73,6 +78,22 @@ def holder_of(path: Path) -> Holder | None:
         return None
 
 
+def is_held(path: Path) -> bool:
+    """Say whether a process writes the store of a lock file now; nothing is changed."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        with path.open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _oneself() -> Holder:
     now = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
     try:
@@ -88,8 +109,12 @@ def _taken(file: IO[str]) -> bool:
         import fcntl
     except ImportError as error:
         raise InputError("studies run on Linux and macOS: this system has no fcntl") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    for number in range(_TRIES):
+        if number:
+            time.sleep(_PAUSE)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return True
+    return False

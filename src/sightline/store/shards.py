@@ -13,7 +13,7 @@ from sightline.records import InputError
 from sightline.store.files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -111,34 +111,56 @@ def _equal_shapes(maps: StoredMaps) -> bool:
     return all(len({image[k].shape for image in maps.values}) == 1 for k in range(len(maps.layers)))
 
 
-def read_maps(path: Path) -> StoredMaps:
+def read_maps(path: Path, image: str | None = None) -> StoredMaps:
     """Read maps that `write_maps` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    image : str, optional
+        Read the maps of this image alone; the others stay on the disk.
 
     Raises
     ------
     InputError
-        If the file is not one of those.
+        If the file is not one of those, or does not hold the image.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads(file.metadata()["sightline"])
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        layers, images = range(len(about["layers"])), range(len(about["images"]))
-        values = tuple(
-            tuple(arrays[f"{i}/{k}"] if f"{i}/{k}" in arrays else arrays[str(k)][i] for k in layers)
-            for i in images
-        )
+            images = list(about["images"])
+            chosen = range(len(images)) if image is None else [images.index(image)]
+            values = _values(file, len(about["layers"]), chosen, whole=image is None)
         known = [Geometry.from_dict(way) for way in about["geometries"]]
+        targets = about["targets"]
         return StoredMaps(
-            tuple(about["images"]),
+            tuple(images[i] for i in chosen),
             values,
-            tuple(tuple(known[way] for way in image) for image in about["ways"]),
+            tuple(tuple(known[way] for way in about["ways"][i]) for i in chosen),
             tuple(about["layers"]),
             tuple(about["heads"]),
-            tuple(about["targets"]),
+            tuple(targets[i] for i in chosen) if targets else (),
             about["about"],
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError, SafetensorError) as error:
         raise InputError(f"{path}: must hold the maps of a task: {error!r}") from error
+
+
+def _values(
+    file: Any, layers: int, chosen: Iterable[int], *, whole: bool
+) -> tuple[tuple[NDArray[Any], ...], ...]:
+    """Return the maps of some images, layer by layer; those of equal size lie in one array."""
+    there = set(file.keys())
+    arrays = {k: file.get_tensor(str(k)) for k in range(layers) if whole and str(k) in there}
+    return tuple(
+        tuple(
+            file.get_tensor(f"{i}/{k}")
+            if f"{i}/{k}" in there
+            else (arrays[k][i] if k in arrays else file.get_slice(str(k))[i])
+            for k in range(layers)
+        )
+        for i in chosen
+    )

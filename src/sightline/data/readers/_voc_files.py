@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from sightline.data.formats.checks import Size
     from sightline.data.formats.shapes import Box, Shape
 
-__all__ = ["MAX_BYTES", "read_facts", "read_object", "read_palette", "read_size", "read_xml"]
+__all__ = [
+    "MAX_BYTES",
+    "read_facts",
+    "read_object",
+    "read_palette",
+    "read_size",
+    "read_xml",
+    "written_size",
+]
 
 MAX_BYTES = 8_000_000
 """The largest file that is read; it holds more than 20,000 objects."""
@@ -61,6 +69,15 @@ def read_size(tree: Element, image: Path) -> Size:
         return width, height
     with located("size is missing, and cannot be taken from the image"):
         return image_size(image)
+
+
+def written_size(tree: Element) -> Size | None:
+    """Return the size that is written; None where it is not, or makes no sense."""
+    try:
+        width, height = (_side(tree.findtext(f"size/{side}")) for side in ("width", "height"))
+    except InputError:
+        return None
+    return (width, height) if width and height else None
 
 
 def _side(written: str | None) -> int:

@@ -38,6 +38,7 @@ from sightline.data.readers._voc_files import (
     read_palette,
     read_size,
     read_xml,
+    written_size,
 )
 from sightline.data.readers._voc_layout import find_layout, image_of, read_splits
 from sightline.records import InputError, Taxonomy
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from sightline.data.readers._voc_layout import Layout
     from sightline.records import Annotation
 
-__all__ = ["VocObject", "read", "read_objects"]
+__all__ = ["VocFile", "VocObject", "read", "read_files", "read_objects"]
 
 _VOID = 255
 _Regions: TypeAlias = dict[int, tuple[Shape, Facts]]
@@ -143,8 +144,20 @@ def read(
     )
 
 
+class VocFile(NamedTuple):
+    """The objects of an XML file, and the size of its image, where that is written."""
+
+    objects: list[VocObject]
+    size: Size | None
+
+
 def read_objects(path: Path, split: str | None = None) -> dict[str, list[VocObject]]:
-    """Return the objects of each XML file by its name without the ending; images are not needed.
+    """Return the objects of each XML file by its name without the ending; see `read_files`."""
+    return {name: found.objects for name, found in read_files(path, split).items()}
+
+
+def read_files(path: Path, split: str | None = None) -> dict[str, VocFile]:
+    """Return what each XML file says by its name without the ending; images are not needed.
 
     Parameters
     ----------
@@ -158,7 +171,7 @@ def read_objects(path: Path, split: str | None = None) -> dict[str, list[VocObje
     InputError
         If a file or an object does not fit, or two files have one name; the message names them.
     """
-    found: dict[str, list[VocObject]] = {}
+    found: dict[str, VocFile] = {}
     files: dict[str, Path] = {}
     layout = find_layout(path)
     for place, name, tag in read_splits(layout, Problems(), split, False):
@@ -168,8 +181,10 @@ def read_objects(path: Path, split: str | None = None) -> dict[str, list[VocObje
         with located(str(file)):
             if name in found:
                 raise InputError(f"has the name of {files[name]}; choose one with split=")
-            elements = enumerate(read_xml(file, layout.root).findall("object"), 1)
-            found[name] = [_as_written(number, element) for number, element in elements]
+            tree = read_xml(file, layout.root)
+            elements = enumerate(tree.findall("object"), 1)
+            objects = [_as_written(number, element) for number, element in elements]
+            found[name] = VocFile(objects, written_size(tree))
             files[name] = file
     if not found:
         raise InputError(f"{path}: has no images in split {split!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Columns", "Field", "scan_detections", "scan_ground_truth"]
+__all__ = ["Columns", "Field", "Scanned", "scan_detections", "scan_ground_truth"]
 
 # Below this many bytes a second thread costs more than it brings.
 BYTES_PER_THREAD = 1 << 20
@@ -128,7 +128,16 @@ def scan_detections(text: NDArray[np.uint8]) -> Columns | None:
     return found[0]
 
 
-def scan_ground_truth(text: NDArray[np.uint8]) -> tuple[Columns, NDArray[np.int64], Any] | None:
+class Scanned(NamedTuple):
+    """The lists of a ground truth; those of the images also as they are written."""
+
+    annotations: Columns
+    images: NDArray[np.int64]
+    categories: Any
+    pictures: bytes
+
+
+def scan_ground_truth(text: NDArray[np.uint8]) -> Scanned | None:
     """Return annotations, ids of images and parsed categories, None where bytes are not as usual.
 
     Parameters
@@ -156,7 +165,8 @@ def scan_ground_truth(text: NDArray[np.uint8]) -> tuple[Columns, NDArray[np.int6
     )
     if not closed or len(members) < 3:
         return None
-    return members["annotations"], members["images"].ints["id"], members["categories"]
+    images, written = members["images"]
+    return Scanned(members["annotations"], images.ints["id"], members["categories"], written)
 
 
 def _member(text: NDArray[np.uint8], name: bytes, value: int, members: dict[str, Any]) -> int:
@@ -168,8 +178,10 @@ def _member(text: NDArray[np.uint8], name: bytes, value: int, members: dict[str,
         found = _scan_list(text, value, ANNOTATIONS if key == "annotations" else IMAGES)
         if found is None:
             return -1
-        members[key] = found[0]
-        return found[1]
+        columns, end = found
+        as_written = key == "images"
+        members[key] = (columns, text[value:end].tobytes()) if as_written else columns
+        return end
     end = int(scan.skip_value(text.ctypes.data, value))
     if key is not None and end >= 0:
         members[key] = json.loads(text[value:end].tobytes())

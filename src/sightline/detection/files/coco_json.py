@@ -17,6 +17,7 @@ import numpy as np
 
 from sightline.detection.columns import Detections, GroundTruth, box_areas
 from sightline.detection.files import _json_columns as fast
+from sightline.detection.files._coco_pictures import CocoPictures
 from sightline.detection.files._json_records import Place, list_of_records, read_columns, show
 from sightline.detection.masks import mask_areas, mask_boxes, read_mask
 from sightline.records import InputError
@@ -75,8 +76,10 @@ def read_coco_ground_truth(path: str | os.PathLike[str], *, masks: bool = False)
     found = None if masks else fast.scan_ground_truth(text)
     if found is None:
         return coco_ground_truth(_parsed(text, source), masks=masks, source=source)
-    annotations, images, categories = found
-    return _ground_truth(source, annotations, images, _names(source, categories), None)
+    truth = _ground_truth(
+        source, found.annotations, found.images, _names(source, found.categories), None
+    )
+    return replace(truth, pictures=CocoPictures(found.pictures))
 
 
 def read_coco_detections(
@@ -157,7 +160,8 @@ def coco_ground_truth(
         columns.numbers["bbox"][without] = mask_boxes(
             [run for run, asked in zip(runs, without[wanted], strict=True) if asked]
         )
-    return _ground_truth(source, columns, known, names, runs if masks else None)
+    truth = _ground_truth(source, columns, known, names, runs if masks else None)
+    return replace(truth, pictures=CocoPictures(images))
 
 
 def coco_detections(

@@ -19,8 +19,8 @@ import numpy as np
 
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import is_debris, read_text
-from sightline.data.readers.voc import read_objects
-from sightline.detection.columns import Detections, GroundTruth
+from sightline.data.readers.voc import read_files
+from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.files._columns import existing, read_words
 from sightline.records import InputError
 
@@ -71,8 +71,8 @@ def read_voc_ground_truth(path: str | os.PathLike[str], *, split: str | None = N
     root = existing(path, "a folder of XML files")
     if not root.is_dir():
         raise InputError(f"{path}: must be a folder of XML files; it is a file")
-    by_image = read_objects(root, split)
-    rows = [(image, item) for image, items in by_image.items() for item in items]
+    by_image = read_files(root, split)
+    rows = [(image, item) for image, found in by_image.items() for item in found.objects]
     corners = np.array([item.corners for _, item in rows], np.float64).reshape(-1, 4)
     return GroundTruth.from_arrays(
         [image for image, _ in rows],
@@ -82,6 +82,7 @@ def read_voc_ground_truth(path: str | os.PathLike[str], *, split: str | None = N
         images=list(by_image),
         classes=sorted({item.label for _, item in rows}),
         pixel="inclusive",
+        pictures={image: Picture(image, *(one.size or ())) for image, one in by_image.items()},
     )
 
 

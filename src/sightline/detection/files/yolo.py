@@ -26,7 +26,7 @@ from sightline.data.formats.checks import located
 from sightline.data.formats.lines import find_image, finite, is_debris, lines, read_text
 from sightline.data.images import image_size, is_image
 from sightline.data.readers.yolo import read_label_files, read_line
-from sightline.detection.columns import Detections, GroundTruth
+from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.files._columns import existing, read_words, same_width
 from sightline.records import InputError
 
@@ -109,6 +109,7 @@ def read_yolo_ground_truth(
         classes=None if known is None else sorted(known),
         names=known,
         pixel="continuous",
+        pictures={part.name: part.picture for part in parts},
     )
 
 
@@ -184,6 +185,7 @@ class _Part(NamedTuple):
     label: NDArray[np.int64]
     box: NDArray[np.float64]
     score: NDArray[np.float64]
+    picture: Picture
 
 
 def _true_files(
@@ -271,10 +273,13 @@ def _parts(
         score = rows[:, 5]
         beyond = (score < 0) | (score > 1)
         _refuse(beyond, score, numbers, file, "confidence must be from 0 to 1")
-        size = np.array(_size(file, sizes) if len(rows) else (1, 1), np.float64)
+        known = _size(file, sizes) if len(rows) else None
+        size = np.array(known or (1, 1), np.float64)
         side = rows[:, 3:5] * size
         box = np.hstack([rows[:, 1:3] * size - side / 2, side])
-        found.append(_Part(file.name, file.where, numbers, rows[:, 0].astype(np.int64), box, score))
+        picture = Picture(file.image.name if file.image else file.name, *(known or ()))
+        label = rows[:, 0].astype(np.int64)
+        found.append(_Part(file.name, file.where, numbers, label, box, score, picture))
     return found
 
 

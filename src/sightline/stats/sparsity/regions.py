@@ -14,12 +14,13 @@ from sightline.records import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Divergence", "bbox_recall", "divergence", "lift", "share_of_ceiling"]
+__all__ = ["EITHER", "Divergence", "bbox_recall", "divergence", "lift", "share_of_ceiling"]
 
-_EITHER = (
+EITHER = (
     "this cannot be told apart from attention to instances that nobody annotated, nor from "
     "attention to these regions and to wrong places"
 )
+"""What disagreeing metrics may mean."""
 
 
 def lift(recall: Any, attended: Any, /) -> NDArray[np.float64]:
@@ -148,7 +149,7 @@ def _told(flagged: int, n: int, least_lift: float, most_ceiling: float) -> str:
         return (
             f"{where} {what}: no sign of unannotated instances here, and no proof of their absence."
         )
-    return f"{where} {what}: {_EITHER}."
+    return f"{where} {what}: {EITHER}."
 
 
 def _alike(*figures: Any) -> tuple[NDArray[np.float64], ...]:

@@ -1,0 +1,266 @@
+"""The service under load: 50 clients that read a mix of everything for a minute.
+
+    python -m benchmarks.api runs/demo
+
+The service runs in a process of its own, as `sightline serve` does; the clients run in this one,
+on the same cores. Each client opens the app as a person does: a gallery with thumbnails, an image
+with its map and scores at percentiles that it has not asked for before, tables. A share of the
+requests bring the tag of an answer and get 304. Printed are the times by kind of request, errors,
+requests a second, and the memory of the service as the minute goes by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+CLIENTS, SECONDS, TARGET_MS = 50, 60.0, 300.0
+# Out of a hundred requests of a client that looks at images and tables.
+MIX = {
+    "thumbnail": 30,
+    "metrics": 18,
+    "map": 10,
+    "images": 8,
+    "layers": 6,
+    "percentiles": 5,
+    "models": 4,
+    "detail": 5,
+    "file": 4,
+    "leaderboard": 3,
+    "progression": 2,
+    "labels": 1,
+    "heads": 1,
+    "progress": 3,
+}
+
+
+@dataclass
+class Known:
+    """What a service says that it has."""
+
+    images: list[str]
+    choices: list[dict[str, Any]]
+    metrics: list[str]
+    pictures: str
+    version: str
+    heads: dict[str, Any] | None
+
+
+@dataclass
+class Measured:
+    """What clients saw."""
+
+    times: dict[str, list[float]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    not_modified: int = 0
+
+    def add(self, kind: str, seconds: float) -> None:
+        self.times.setdefault(kind, []).append(seconds)
+
+    def every(self) -> list[float]:
+        return sorted(one for some in self.times.values() for one in some)
+
+
+class Connection:
+    """One connection that stays open, and speaks just enough HTTP."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        self.reader: asyncio.StreamReader | None = None
+        self.writer: asyncio.StreamWriter | None = None
+
+    async def get(self, path: str, tag: str | None = None) -> tuple[int, dict[str, str], bytes]:
+        """Return status, headers and body of an answer."""
+        if self.writer is None or self.writer.is_closing():
+            self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
+        assert self.reader is not None
+        lines = [f"GET {path} HTTP/1.1", f"Host: {self.host}:{self.port}", "Accept: */*"]
+        lines += [f"If-None-Match: {tag}"] if tag else []
+        self.writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {
+            name.strip().lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head[1:] if line)
+        }
+        status = int(head[0].split()[1])
+        if headers.get("transfer-encoding") == "chunked":
+            return status, headers, await self._chunks()
+        length = 0 if status == 304 else int(headers.get("content-length", 0))
+        return status, headers, await self.reader.readexactly(length)
+
+    async def _chunks(self) -> bytes:
+        assert self.reader is not None
+        parts = []
+        while size := int((await self.reader.readline()).strip() or b"0", 16):
+            parts.append(await self.reader.readexactly(size))
+            await self.reader.readexactly(2)
+        await self.reader.readexactly(2)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+
+
+def path_of(kind: str, known: Known, dice: random.Random) -> str:
+    """Return what a client asks for."""
+    image = quote(dice.choice(known.images))
+    choice = dict(dice.choice(known.choices))
+    percentile = {**choice, "percentile": dice.choice((90, 90, 80, dice.randint(50, 99)))}
+    tables: dict[str, tuple[str, dict[str, Any]]] = {
+        "thumbnail": (f"/api/images/{image}/thumbnail", {"size": 256, "v": known.pictures}),
+        "file": (f"/api/images/{image}/file", {"v": known.pictures}),
+        "detail": (f"/api/images/{image}", {}),
+        "metrics": (f"/api/metrics/{image}", percentile),
+        "map": (f"/api/maps/{image}", choice),
+        "layers": (f"/api/metrics/{image}/layers", choice),
+        "percentiles": (f"/api/metrics/{image}/percentiles", choice),
+        "models": (f"/api/metrics/{image}/models", {}),
+        "images": ("/api/images", {"sort": dice.choice(known.metrics), "limit": 60, **choice}),
+        "leaderboard": ("/api/leaderboard", {"metric": dice.choice(known.metrics)}),
+        "progression": ("/api/layers", {"metric": dice.choice(known.metrics)}),
+        "labels": ("/api/breakdown/labels", choice),
+        "heads": ("/api/heads", known.heads or {}),
+        "progress": ("/api/progress", {}),
+    }
+    path, words = tables[kind]
+    return f"{path}?{urlencode(words)}" if words else path
+
+
+async def client(
+    address: tuple[str, int], known: Known, seed: int, until: float, measured: Measured
+) -> None:
+    """Ask until the time is over."""
+    dice = random.Random(seed)
+    connection, tags = Connection(*address), dict[str, str]()
+    kinds = [kind for kind in MIX if kind != "heads" or known.heads]
+    while time.perf_counter() < until:
+        (kind,) = dice.choices(kinds, [MIX[one] for one in kinds])
+        path = path_of(kind, known, dice)
+        begun = time.perf_counter()
+        try:
+            status, headers, _ = await connection.get(path, tags.get(path))
+        except (OSError, asyncio.IncompleteReadError) as error:
+            measured.errors[type(error).__name__] += 1
+            connection.close()
+            connection = Connection(*address)
+            continue
+        measured.add(kind, time.perf_counter() - begun)
+        if status not in (200, 304):
+            measured.errors[f"{status} {path.partition('?')[0]}"] += 1
+        measured.not_modified += status == 304
+        if "etag" in headers and dice.random() < 0.5:
+            tags[path] = headers["etag"]
+    connection.close()
+
+
+async def look(address: tuple[str, int]) -> Known:
+    """Return what a service has."""
+    connection = Connection(*address)
+
+    async def ask(path: str) -> Any:
+        status, _, body = await connection.get(path)
+        assert status == 200, (path, status, body[:300])
+        return json.loads(body)
+
+    study, progress = await ask("/api/study"), await ask("/api/progress")
+    images = [one["image"] for one in (await ask("/api/images?limit=500"))["items"]]
+    board = await ask("/api/leaderboard")
+    metrics = await ask("/api/metrics")
+    choices = [
+        {name: line[name] for name in ("model", "method", "layer") if line[name] is not None}
+        for line in board["lines"]
+    ]
+    headed = next((one for one in study["models"] if one["heads"]), None)
+    heads = headed and {"model": headed["name"], "method": "cls"}
+    connection.close()
+    stored = metrics["stored"][:6]
+    return Known(images, choices, stored, study["pictures"], progress["version"], heads)
+
+
+def memory_mb(process: int) -> float:
+    """Return the memory that a process holds."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+async def watch(process: int, until: float, found: list[float]) -> None:
+    """Note the memory of the service, ten times in all."""
+    step = (until - time.perf_counter()) / 10
+    while time.perf_counter() < until - step / 2:
+        await asyncio.sleep(step)
+        found.append(memory_mb(process))
+
+
+def share(ordered: list[float], part: float) -> float:
+    """Return a quantile in milliseconds."""
+    return 1000 * ordered[min(int(part * len(ordered)), len(ordered) - 1)]
+
+
+def show(measured: Measured, memory: list[float], seconds: float) -> None:
+    """Print what was measured."""
+    every = measured.every()
+    print(f"{'':14}{'requests':>9}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}{'max ms':>9}")
+    for kind, times in sorted(measured.times.items(), key=lambda one: -len(one[1])):
+        _line(kind, sorted(times))
+    _line("all", every)
+    print(f"\n{len(every) / seconds:,.0f} requests/s, {measured.not_modified:,} answered by 304")
+    print(f"errors: {sum(measured.errors.values())} {dict(measured.errors) or ''}")
+    print("memory of the service, MB: " + " ".join(f"{one:.0f}" for one in memory))
+    met = share(every, 0.95) < TARGET_MS and not measured.errors
+    print(f"p95 under {TARGET_MS:.0f} ms and no errors: {'yes' if met else 'NO'}")
+
+
+def _line(name: str, times: list[float]) -> None:
+    figures = "".join(f"{share(times, part):9.1f}" for part in (0.5, 0.95, 0.99, 1.0))
+    print(f"{name:14}{len(times):9,}{figures}")
+
+
+async def measure(address: tuple[str, int], process: int, clients: int, seconds: float) -> Measured:
+    """Have clients ask, and print what they saw."""
+    known, measured, memory = await look(address), Measured(), list[float]()
+    until = time.perf_counter() + seconds
+    asking = [client(address, known, seed, until, measured) for seed in range(clients)]
+    await asyncio.gather(*asking, watch(process, until, memory))
+    show(measured, memory, seconds)
+    return measured
+
+
+def main(arguments: list[str] | None = None) -> Measured:
+    """Start a service, ask it, stop it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("store", type=Path, help="folder of a study's results")
+    parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    asked = parser.parse_args(arguments)
+    command = [sys.executable, "-c", "from sightline.cli import main; main()", "serve"]
+    service = subprocess.Popen(
+        [*command, str(asked.store), "--port", "0", "--no-open"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert service.stdout is not None
+        line = service.stdout.readline()
+        found = re.search(r"http://([\d.]+):(\d+)", line)
+        assert found, line
+        address = found[1], int(found[2])
+        print(f"{asked.clients} clients, {asked.seconds:.0f} s, {asked.store}\n")
+        return asyncio.run(measure(address, service.pid, asked.clients, asked.seconds))
+    finally:
+        service.terminate()
+        service.wait()
+
+
+if __name__ == "__main__":
+    main()

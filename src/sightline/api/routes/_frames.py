@@ -1,0 +1,385 @@
+"""The tables over all images that words ask for, each computed once and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from sightline.api.choice import AskedTable, choose_line, find_where
+from sightline.api.problems import Refusal, naming, wrong
+from sightline.api.routes._keeping import keep
+from sightline.metrics import METRICS
+from sightline.metrics.selection import Threshold
+from sightline.report._feed import directed_metrics
+from sightline.report._feeds_scores import RANKED
+from sightline.report._lines import Lines, lines_where
+from sightline.report.feeding import StoreFigures
+from sightline.report.scores import Scored
+from sightline.results._catalogue import BASELINE, Where
+from sightline.results.leaderboard import CHOSEN, so_far
+
+if TYPE_CHECKING:
+    from sightline.api.choice import Chosen
+    from sightline.api.schemas import Choice
+    from sightline.api.state import Served
+    from sightline.results._views import Name
+
+__all__ = [
+    "Headed",
+    "asked",
+    "board",
+    "choose_heads",
+    "head_matrix",
+    "head_ranking",
+    "label_breakdown",
+    "lines_of",
+    "progression",
+    "ranking",
+    "style_breakdown",
+    "sweep",
+    "threshold_of",
+    "with_heads",
+]
+
+_SIGNIFICANT = 0.05
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def asked(served: Served, words: AskedTable) -> AskedTable:
+    """Return words whose metric is that of the percentile or selection asked for, if any.
+
+    Raises
+    ------
+    Refusal
+        422, if words ask for what tables over all images do not have: they hold what was stored.
+    """
+    stored = served.study["ties"]
+    if words.ties not in (None, stored):
+        raise wrong(
+            f"ties must be {stored!r}, as the study has it: tables hold what was stored; "
+            "scores of one image take any",
+            "ties",
+        )
+    token = threshold_of(words)
+    if token is None or words.metric is not None:
+        return words
+    metric = f"iou@{token}"
+    if metric not in served.results.metrics:
+        known = [one for one in served.results.metrics if one.startswith("iou@")]
+        field = "selection" if words.selection not in (None, "percentile") else "percentile"
+        raise wrong(
+            f"{metric} was not stored; stored: {', '.join(known) or 'none'}. Scores of one image "
+            "take any percentile and selection",
+            field,
+        )
+    return replace(words, metric=metric)
+
+
+def threshold_of(words: AskedTable) -> str | None:
+    """Return the threshold that percentile or selection name; None where neither does."""
+    if words.selection not in (None, "percentile"):
+        with naming("selection"):
+            return str(Threshold.parse(str(words.selection)))
+    if words.percentile is None:
+        return "90" if words.selection == "percentile" else None
+    with naming("percentile"):
+        return str(Threshold.parse(f"{words.percentile:g}"))
+
+
+def _given(words: AskedTable) -> dict[str, Any]:
+    """Return the words that choose maps, as `Results` takes them."""
+    fields = ("model", "method", "layer", "head", "target", "seed")
+    return {field: getattr(words, field) for field in fields}
+
+
+def _named(served: Served, words: AskedTable) -> tuple[Name, Where]:
+    with naming("metric"):
+        name = served.name(words.metric)
+    return name, find_where(served, words, words.layer)
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def lines_of(served: Served, words: AskedTable) -> Lines:
+    """Return the lines of the leaderboard; baselines that are equal for several models are one."""
+    found = _own_lines(served, words)
+    if found.where == Where():
+        return found
+    # A line has one name in all answers, also where there are no others beside it.
+    return found.renamed(_own_lines(served, AskedTable()).called)
+
+
+def _own_lines(served: Served, words: AskedTable) -> Lines:
+    """Return the lines under names that tell them apart, and no more."""
+    name, where = _named(served, words)
+    key = ("lines", name, where, words.layer)
+    return keep(served, key, lambda: lines_where(served.tables, name, where, words.layer))
+
+
+def board(served: Served, words: AskedTable) -> pd.DataFrame:
+    """Return the leaderboard, the best first."""
+    words = asked(served, words)
+    name, where = _named(served, words)
+    found = lines_of(served, words)
+    key = ("board", name, where, words.layer)
+    frame = keep(served, key, lambda: found.board(name))
+    flattered = any(line.chosen.startswith("best") for line in found.lines)
+    return _noted(frame, CHOSEN if flattered else "", so_far(served.tables))
+
+
+def _noted(frame: pd.DataFrame, *more: str) -> pd.DataFrame:
+    copy = frame.copy(deep=False)
+    copy.attrs = {**frame.attrs}
+    said = (str(frame.attrs.get("note", "")), *more)
+    copy.attrs["note"] = "; ".join(one for one in said if one)
+    return copy
+
+
+def progression(served: Served, words: AskedTable) -> pd.DataFrame:
+    """Return a line for each model, method, target and layer; equal baselines are one."""
+    words = replace(asked(served, words), layer=None)
+    name, _ = _named(served, words)
+    given = _given(words)
+    del given["layer"]
+    key = ("progression", name, words)
+    frame = keep(served, key, lambda: served.results.layer_progression(str(name), **given))
+    return _called(frame, lines_of(served, words))
+
+
+def sweep(served: Served, words: AskedTable) -> pd.DataFrame:
+    """Return a line for each model, method, target and percentile; equal baselines are one."""
+    metric = (words.metric or "iou").partition("@")[0]
+    known = dict.fromkeys(one.partition("@")[0] for one in served.results.metrics if "@" in one)
+    if metric not in known:
+        raise wrong(
+            f"metric must be one with percentiles: {', '.join(known) or 'none is stored'}; "
+            f"got {metric!r}",
+            "metric",
+        )
+    words = replace(words, metric=None, percentile=None, selection=None)
+    find_where(served, words, words.layer)
+    key = ("sweep", metric, words)
+    given = _given(words)
+    frame = keep(served, key, lambda: served.results.percentile_sweep(metric, **given))
+    return _called(frame, lines_of(served, replace(words, layer=None)))
+
+
+def _called(frame: pd.DataFrame, lines: Lines) -> pd.DataFrame:
+    """Leave one line of baselines that are equal, and put names beside all."""
+    firsts = {
+        (line.model, line.method, line.target): (name, count)
+        for line, name, count in zip(lines.lines, lines.names, lines.models, strict=True)
+    }
+    keys = list(zip(frame["model"], frame["method"], frame["target"], strict=True))
+    kept = [key in firsts for key in keys]
+    told = [firsts[key] for key in keys if key in firsts]
+    found = frame[kept].copy()
+    found.insert(0, "name", [name for name, _ in told])
+    found["models"] = [count for _, count in told]
+    found.attrs = dict(frame.attrs)
+    return found.reset_index(drop=True)
+
+
+# --- ranking -------------------------------------------------------------------------------------
+
+
+def ranking(served: Served, words: AskedTable, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """Return rank, mean and difference from the best of each line by each metric.
+
+    Returns
+    -------
+    DataFrame
+        name, model, method, group, target, layer, models, metric, value, rank, significant (a
+        boolean, or None where it was not tested).
+    """
+    words = asked(served, words)
+    name, _ = _named(served, words)
+    if METRICS[name.metric].direction == "neither":
+        raise wrong(f"{name}: no value is better than another, so no layer is best by it", "metric")
+    with naming("metrics"):
+        names = tuple(served.name(metric) for metric in metrics or _ranked(served))
+    return keep(served, ("ranking", words, names), lambda: _ranks(served, words, names))
+
+
+def _ranked(served: Served) -> tuple[str, ...]:
+    found = directed_metrics(StoreFigures(served.results, predictions=False), RANKED, 2)
+    if not found:
+        raise Refusal(409, "no metric of the study says what is better, so nothing can be ranked")
+    return tuple(found)
+
+
+def _ranks(served: Served, words: AskedTable, names: tuple[Name, ...]) -> pd.DataFrame:
+    # A copy, so that the scores of single images are not kept.
+    lines = replace(lines_of(served, words), _found={})
+    lines.load(names)
+    compared = _compared(served, words, lines)
+    order = {one: place for place, one in enumerate(lines.names)}
+    parts = []
+    for name in names:
+        frame = lines.board(name)
+        frame["metric"] = str(name)
+        frame["significant"] = _significant(compared, frame, str(name))
+        part = frame[list(_RANKING)]
+        parts.append(part.sort_values("name", key=lambda one: one.map(order), kind="stable"))
+    return pd.concat(parts, ignore_index=True)
+
+
+_RANKING = ("name", "model", "method", "group", "target", "layer", "models", "metric", "value",
+            "rank", "significant")  # fmt: skip
+
+
+def _compared(served: Served, words: AskedTable, lines: Lines) -> Scored:
+    """Return lines to compare; where layers were chosen on the same images, by halves instead."""
+    halves = None
+    if any("same images" in line.chosen for line in lines.lines):
+        halves = _own_lines(served, replace(words, layer="split"))
+        halves = replace(halves, _found=lines._found)  # of the same maps
+    none = pd.DataFrame({"name": list(lines.names)})
+    return Scored(str(lines.lead), (), none, none, lines, halves, [])
+
+
+def _significant(scored: Scored, frame: pd.DataFrame, metric: str) -> list[bool | None]:
+    """Say of each line whether it differs from the best by this metric beyond chance."""
+    ranks = frame["rank"]
+    if ranks.isna().all():
+        return [None] * len(frame)
+    best = str(frame["name"].iloc[int(ranks.argmin())])
+    others = [str(one) for one in frame.loc[ranks.notna(), "name"] if one != best]
+    if not others:
+        return [None] * len(frame)
+    tested = scored.compare([(best, one) for one in others], metric)
+    told = dict(zip(tested["b"], tested["p_holm"], strict=True))
+    values = [told.get(one) for one in frame["name"]]
+    return [None if p is None or p != p else bool(p < _SIGNIFICANT) for p in values]
+
+
+# --- breakdowns ----------------------------------------------------------------------------------
+
+
+def label_breakdown(
+    served: Served, words: AskedTable, ancestors: bool
+) -> tuple[pd.DataFrame, Choice, str]:
+    """Return the regions' scores by label, whose maps they are of, and the threshold."""
+    token = threshold_of(words)
+    if token is None and words.metric is not None and "@" in words.metric:
+        token = words.metric.partition("@")[2]
+    lead = f"iou@{token or _usual(served)}"
+    words = asked(served, words)
+    known = lead if lead in served.results.metrics else None
+    chosen = choose_line(served, replace(words, metric=known))
+    given = _given(words)
+    key = ("labels", words, token, ancestors)
+    with naming("percentile"):
+        frame = keep(
+            served,
+            key,
+            lambda: served.results.feature_breakdown(
+                **given, percentile=token, ancestors=ancestors
+            ),
+        )
+    return frame, chosen.choice, token or _usual(served)
+
+
+def _usual(served: Served) -> str:
+    """Return the threshold that is shown unless one is named: 90, or the highest."""
+    found = [one.partition("@")[2] for one in served.results.metrics if one.startswith("iou@")]
+    return "90" if "90" in found or not found else found[0]
+
+
+def style_breakdown(served: Served, words: AskedTable) -> tuple[pd.DataFrame, Chosen]:
+    """Return the images' scores by label, and whose maps they are of."""
+    words = asked(served, words)
+    chosen = choose_line(served, words)
+    key = ("styles", chosen.name, words)
+    given = _given(words)
+    frame = keep(served, key, lambda: served.results.style_breakdown(str(chosen.name), **given))
+    return frame, chosen
+
+
+# --- heads ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Headed:
+    """Whose heads a table is about.
+
+    Attributes
+    ----------
+    choice
+        As answers tell it; its layer is null unless one was asked for.
+    name
+        The score.
+    given
+        As `Results` takes the words.
+    """
+
+    choice: Choice
+    name: Name
+    given: dict[str, Any]
+
+
+def choose_heads(served: Served, words: AskedTable, *, regions: bool = False) -> Headed:
+    """Choose the model and method whose single heads are looked at.
+
+    Raises
+    ------
+    Refusal
+        404, if no single heads are stored; 422, if none are of what was asked.
+    """
+    words = replace(asked(served, words), head=None, seed=None)
+    if isinstance(words.layer, str):
+        raise wrong(f"layer must be a number: heads are of layers; got {words.layer!r}", "layer")
+    pairs = with_heads(served)
+    if not pairs:
+        raise Refusal(
+            404, "no single heads are stored; a study with `heads: all` in its file stores them"
+        )
+    lead = choose_line(served, words, regions=regions)
+    frame = board(served, replace(words, metric=str(lead.name), percentile=None, selection=None))
+    for line in frame.itertuples(index=False):
+        if (line.model, line.method) in pairs and line.group != BASELINE:
+            return _headed(served, words, str(line.model), str(line.method), regions)
+    told = ", ".join(f"{model} {method}" for model, method in sorted(pairs))
+    field = "method" if words.method is not None else "model"
+    raise wrong(f"no single heads of these maps are stored; stored: {told}", field)
+
+
+def with_heads(served: Served) -> set[tuple[str, str]]:
+    """Return the models and methods of which single heads are stored."""
+    return {
+        (f"{one['model']}@{one['variant']}" if one["variant"] else one["model"], one["method"])
+        for one in served.manifest["sources"]
+        if not one["check"] and any(head is not None for head in one["heads"])
+    }
+
+
+def _headed(served: Served, words: AskedTable, model: str, method: str, regions: bool) -> Headed:
+    chosen = choose_line(served, replace(words, model=model, method=method), regions=regions)
+    own = {"model": words.model == model, "method": words.method == method}
+    told = tuple(field for field, asked_for in own.items() if not asked_for)
+    others = tuple(one for one in chosen.choice.chosen if one not in ("layer", *told))
+    target = chosen.choice.target
+    update: dict[str, Any] = {"chosen": told + others, "layer": words.layer}
+    update["why"] = "the best line that has single heads" if told else ""
+    choice = chosen.choice.model_copy(update=update)
+    given = {"model": model, "method": method, "layer": words.layer, "target": target or None}
+    return Headed(choice, chosen.name, given)
+
+
+def head_ranking(served: Served, headed: Headed) -> pd.DataFrame:
+    """Return the heads, the best first."""
+    key = ("heads", headed.name, tuple(headed.given.items()))
+    return keep(served, key, lambda: served.results.head_ranking(str(headed.name), **headed.given))
+
+
+def head_matrix(served: Served, headed: Headed) -> pd.DataFrame:
+    """Return heads by labels of regions."""
+    key = ("head matrix", headed.name, tuple(headed.given.items()))
+    return keep(
+        served, key, lambda: served.results.head_feature_matrix(str(headed.name), **headed.given)
+    )

@@ -1,0 +1,111 @@
+"""What routes about one image have in common: from query words to one map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from sightline.analysis.image_figures import DatasetMeans
+from sightline.analysis.image_maps import figure_of
+from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
+from sightline.api.problems import Refusal, not_found
+from sightline.api.schemas import Choice
+from sightline.api.state import Served
+from sightline.metrics.scores import Columns, Scores
+from sightline.records import InputError
+
+__all__ = [
+    "curve_of",
+    "key_of",
+    "map_of",
+    "means_of",
+    "number",
+    "on_demand",
+    "region_columns",
+    "rule_of",
+]
+
+# Of a curve over percentiles.
+_PERCENTILES = tuple(range(1, 100))
+
+
+def on_demand(served: Served) -> OnDemand:
+    """Return the maps of the store."""
+    return served.kept("on demand", lambda: OnDemand(served.scenes))
+
+
+def means_of(served: Served) -> DatasetMeans:
+    """Return the means of the store."""
+    return served.kept("means", lambda: DatasetMeans(served.results))
+
+
+def key_of(choice: Choice) -> MapKey:
+    """Return which map a choice is about."""
+    return MapKey(
+        choice.model, choice.method, choice.layer, choice.head, choice.target, choice.seed
+    )
+
+
+def rule_of(choice: Choice) -> Rule:
+    """Return how a choice selects pixels."""
+    return Rule(choice.selection, choice.percentile, choice.ties)
+
+
+def map_of(served: Served, image_id: str, choice: Choice) -> OneMap:
+    """Return the map of a choice on an image.
+
+    Raises
+    ------
+    Refusal
+        404, if there is no such image, or no map of it; 409, if maps were not kept.
+    """
+    served.image(image_id)
+    maps = on_demand(served)
+    try:
+        return maps.map(image_id, key_of(choice))
+    except NoMapError as error:
+        raise not_found(str(error), "image_id") from error
+    except InputError as error:
+        raise Refusal(409, str(error)) from error
+
+
+def number(value: float | None) -> float | None:
+    """Return a number as answers hold it: null where it is undefined."""
+    if value is None or value != value or value in (float("inf"), float("-inf")):
+        return None
+    return float(value)
+
+
+def region_columns(scores: Scores, place: int, region: int | None) -> tuple[Columns, int]:
+    """Return the columns of maps or of regions, and where that of a map, or its region, stands."""
+    parts = scores.regions
+    if region is None or parts is None:
+        return scores, place
+    same = (parts.map == place) & (parts.region == region)
+    return parts, int(same.argmax())
+
+
+def curve_of(
+    one: OneMap, rule: Rule, metric: str, more: Iterable[float], region: int | None
+) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yield a metric of a map at percentiles, from low to high.
+
+    Parameters
+    ----------
+    one, rule
+        The map, and what equal pixels get.
+    metric
+        One with thresholds.
+    more
+        Percentiles beside the whole ones from 1 to 99.
+    region
+        Index of a region; all of them together unless given.
+    """
+    by_name = {str(replace(rule, selection="percentile", percentile=p)): float(p)
+               for p in (*more, *_PERCENTILES) if 0 < p < 100}  # fmt: skip
+    rule = replace(rule, selection="percentile")
+    scores = scores_of(one, rule, [metric], sorted(by_name.values()))
+    columns, place = region_columns(scores, 0, region)
+    for token, percentile in sorted(by_name.items(), key=lambda pair: pair[1]):
+        yield percentile, figure_of(columns, place, f"{metric}@{token}")

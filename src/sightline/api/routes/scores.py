@@ -1,0 +1,574 @@
+"""Scores of one image, computed when asked for: by any percentile or rule, for any region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, panel_metrics
+from sightline.analysis.image_maps import figure_of
+from sightline.analysis.on_demand import MapKey, NoMapError, OneMap, Rule, scores_of
+from sightline.api.choice import (
+    AskedMap,
+    AskedTable,
+    MapWords,
+    TableWords,
+    choose_line,
+    choose_map,
+    find_where,
+    sources_of,
+)
+from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
+from sightline.api.routes._single import (
+    curve_of,
+    key_of,
+    map_of,
+    means_of,
+    number,
+    on_demand,
+    region_columns,
+    rule_of,
+)
+from sightline.api.schemas import (
+    Choice,
+    ExemplarImage,
+    Exemplars,
+    Figure,
+    HeadLine,
+    ImageHeads,
+    ImageLayers,
+    ImageMetrics,
+    ImageModels,
+    ImageModelsLine,
+    ImagePercentiles,
+    Point,
+)
+from sightline.api.state import Here, Served
+from sightline.metrics import METRICS
+from sightline.metrics.engine import parse_metric
+from sightline.records import InputError, UnknownNameError
+from sightline.results._lines import Line, make_lines
+from sightline.results._views import Name
+
+__all__ = ["router", "warm_up"]
+
+router = APIRouter(tags=["scores of one image"])
+
+BboxIndex = Annotated[
+    int, Path(description="Index of a region in the order of the annotation file.", examples=[0])
+]
+RegionWord = Annotated[
+    int | None,
+    Query(description="Index of a region; all of them together unless given.", examples=[0]),
+]
+ScoreWord = Annotated[
+    str | None,
+    Query(
+        description="A metric of /api/metrics, iou unless given; a threshold behind an @ takes the "
+        "place of percentile and selection.",
+        max_length=100,
+        examples=["iou", "coverage", "recall@mass60"],
+    ),
+]
+
+
+# --- all figures of one map ----------------------------------------------------------------------
+
+
+@router.get(
+    "/api/metrics/{image_id}",
+    summary="Scores of one map against all regions of its image",
+    response_model=ImageMetrics,
+    responses=PROBLEMS,
+)
+def get_image_metrics(served: Here, image_id: str, words: MapWords) -> ImageMetrics:
+    """Every score of the map by the rule asked for, beside chance, ceiling and the data set's mean.
+
+    A mean has an interval where the study stored the score by the same rule.
+    """
+    return _metrics(served, image_id, words, None)
+
+
+@router.get(
+    "/api/metrics/{image_id}/bbox/{bbox_index}",
+    summary="Scores of one map against one region",
+    response_model=ImageMetrics,
+    responses=PROBLEMS,
+)
+def get_region_metrics(
+    served: Here, image_id: str, bbox_index: BboxIndex, words: MapWords
+) -> ImageMetrics:
+    """The same of a single region; means are over the regions of the same label."""
+    served.region(image_id, bbox_index)
+    return _metrics(served, image_id, words, bbox_index)
+
+
+def _metrics(served: Served, image_id: str, words: AskedMap, region: int | None) -> ImageMetrics:
+    choice = choose_map(served, words).choice
+    one, rule = map_of(served, image_id, choice), _rule(choice)
+    metrics = panel_metrics(served.tables.names, one.sign)
+    with naming("selection"):
+        found = figures_of(one, rule, region, metrics)
+    label = None if region is None else one.region(region).label
+    means = _means(served, one.key, rule, list(found.figures), label)
+    return ImageMetrics(
+        image=image_id,
+        region=region,
+        label=label,
+        choice=choice,
+        **_named(found, rule),
+        attention_area=number(found.attention_area),
+        annotation_area=number(found.annotation_area),
+        visible=number(found.visible),
+        figures=tuple(
+            _figure(name, figure, means.get(name)) for name, figure in found.figures.items()
+        ),
+        divergence=found.divergence,
+        rank=_rank(found, rule, means),
+        note=_about(served, one, rule, label),
+    )
+
+
+def warm_up(served: Served) -> None:
+    """Score one map, so that what scores maps is there when the first is asked for."""
+    for image in list(served.images)[:1]:
+        _metrics(served, image, AskedMap(), None)
+
+
+def _rule(choice: Choice) -> Rule:
+    with naming("selection"):
+        return rule_of(choice)
+
+
+def _means(
+    served: Served, key: MapKey, rule: Rule, names: list[str], label: str | None
+) -> dict[str, Mean]:
+    """Return the data set's means: over images, or over the regions of a label."""
+    means = means_of(served)
+    if label is not None:
+        token = means.token_of(rule)
+        by_label = served.kept(("region means", key, token), lambda: means.of_regions(key, token))
+        return by_label.get(label, {})
+    found: dict[str, Mean] = {}
+    for thresholded in (False, True):  # apart: those without do not follow the percentile
+        some = tuple(
+            name
+            for name in means.names(rule, names)
+            if METRICS[name.metric].thresholded is thresholded
+        )
+        scores = {
+            name: served.scores_of_all(name, key.head, key.seed).get((key.model, key.head), {})
+            for name in some
+        }
+        found |= served.kept(("image means", key, some), partial(means.of_images, key, scores))
+    return found
+
+
+def _named(found: ImageFigures, rule: Rule) -> dict[str, float | None]:
+    """Return the figures that an answer names one by one."""
+    iou = found.figures.get(rule.named("iou"), {})
+    names = ("coverage", "recall", "precision", "lift", "pointing")
+    return {
+        "iou": number(iou.get("value")),
+        "chance": number(iou.get("chance")),
+        "ceiling": number(iou.get("ceiling")),
+        "corrected": number(found.value(rule.named("iou_corrected"))),
+        **{name: number(found.value(rule.named(name))) for name in names},
+    }
+
+
+def _figure(name: str, figure: dict[str, float], mean: Mean | None) -> Figure:
+    beside: dict[str, Any] = {name: number(one) for name, one in figure.items()}
+    if mean is not None:
+        ends = {"mean": mean.mean, "low": mean.low, "high": mean.high}
+        beside |= {name: number(one) for name, one in ends.items()} | {"n": mean.n}
+    return Figure(metric=name, **beside)
+
+
+def _rank(found: ImageFigures, rule: Rule, means: dict[str, Mean]) -> float | None:
+    name = rule.named("iou")
+    return number(means[name].rank(found.value(name))) if name in means else None
+
+
+def _about(served: Served, one: OneMap, rule: Rule, label: str | None) -> str:
+    """Say what a reader of the numbers must know."""
+    rows, columns = one.values.shape
+    where = "the model's own cells" if one.on_grid else "pixels over the image"
+    over = "images" if label is None else f"regions labelled {label}"
+    parts = [f"scored on {rows} × {columns} {where}", f"means are over all {over}"]
+    if rule.named("iou") not in map(str, means_of(served).names(rule, [rule.named("iou")])):
+        parts.append(f"the study did not store this rule ({rule}), so that IoU has no mean")
+    if one.key.seed is not None:
+        parts.append(f"map and means of seed {one.key.seed}")
+    return "; ".join(parts)
+
+
+# --- one score over layers, percentiles, models, heads -------------------------------------------
+
+
+class _Asked:
+    """One score of one image, as the routes below are asked for it."""
+
+    def __init__(
+        self,
+        served: Served,
+        image_id: str,
+        words: AskedMap,
+        region: int | None,
+        metric: str | None,
+    ) -> None:
+        served.image(image_id)
+        if region is not None:
+            served.region(image_id, region, "region")
+        choice = choose_map(served, words).choice
+        self.served, self.image, self.region = served, image_id, region
+        self.rule, self.name = _score(_rule(choice), metric, choice.sign, region is not None)
+        base = self.name.partition("@")[0]
+        # By the rule itself where there is one: names are rounded.
+        self.wanted = base if METRICS[base].thresholded else self.name
+        self.choice = choice.model_copy(
+            update={"selection": self.rule.selection, "percentile": self.rule.percentile}
+        )
+
+    def about(self, *notes: str) -> str:
+        """Return a note: what is shown, and what else is to be said."""
+        what = "all regions together" if self.region is None else f"region {self.region}"
+        return "; ".join(part for part in (f"{self.name} of {what}", *notes) if part)
+
+
+def _score(rule: Rule, metric: str | None, sign: str, region: bool) -> tuple[Rule, str]:
+    """Return the rule and the name of a score that is asked for."""
+    text = metric or "iou"
+    with naming("metric"):
+        ((spec, threshold),) = parse_metric(text, (rule.threshold,))
+        if spec.level == "dataset":
+            raise InputError(f"{spec.name} is a figure of all images; one image has none")
+        if region and (spec.level != "region" or (threshold and not spec.thresholded)):
+            names = [one.name for one in METRICS.values() if one.level == "region"]
+            raise InputError(f"regions have {', '.join(names)}; got {text!r}")
+        if sign == "signed" and spec.category in ("energy", "complexity"):
+            raise InputError(f"a signed map has no energy, so no {spec.name}")
+        if threshold is not None and spec.thresholded:
+            kind = threshold.kind == "percentile"
+            rule = replace(
+                rule,
+                selection="percentile" if kind else str(threshold),
+                percentile=threshold.level if kind else rule.percentile,
+            )
+    return rule, spec.name if threshold is None else f"{spec.name}@{threshold}"
+
+
+@router.get(
+    "/api/metrics/{image_id}/layers",
+    summary="One image's score over the layers",
+    response_model=ImageLayers,
+    responses=PROBLEMS,
+)
+def get_image_layers(
+    served: Here,
+    image_id: str,
+    words: MapWords,
+    region: RegionWord = None,
+    metric: ScoreWord = None,
+) -> ImageLayers:
+    """A point for each layer of the model, by the same method; none where it has no layers."""
+    asked = _Asked(served, image_id, words, region, metric)
+    lines = _lines(asked, heads=False)
+    points = [
+        Point(x=float(key.layer), **_of_point(figure))
+        for key, figure in lines
+        if key.layer is not None
+    ]
+    nothing = "" if points else f"{asked.choice.method} has no layers"
+    return ImageLayers(
+        image=image_id,
+        region=region,
+        choice=asked.choice,
+        metric=asked.name,
+        points=tuple(sorted(points, key=lambda point: point.x)),
+        note=asked.about(nothing),
+    )
+
+
+def _lines(asked: _Asked, *, heads: bool) -> list[tuple[MapKey, dict[str, Any]]]:
+    """Return the score of every layer, or every head of every layer."""
+    map_of(asked.served, asked.image, asked.choice)  # says why there are none
+    with naming("selection"):
+        stacks = on_demand(asked.served).stacks(
+            asked.image, key_of(asked.choice), asked.rule, asked.wanted, heads=heads
+        )
+    found = []
+    for stack in stacks:
+        for place, key in enumerate(stack.keys):
+            columns, at = region_columns(stack.scores, place, asked.region)
+            found.append((key, figure_of(columns, at, asked.name)))
+    return found
+
+
+def _of_point(figure: dict[str, Any]) -> dict[str, Any]:
+    return {name: number(figure[name]) for name in ("value", "chance", "ceiling")}
+
+
+@router.get(
+    "/api/metrics/{image_id}/percentiles",
+    summary="One image's score over the percentiles",
+    response_model=ImagePercentiles,
+    responses=PROBLEMS,
+)
+def get_image_percentiles(
+    served: Here,
+    image_id: str,
+    words: MapWords,
+    region: RegionWord = None,
+    metric: ScoreWord = None,
+) -> ImagePercentiles:
+    """A point for each percentile from 1 to 99, those of the study, and the one asked for."""
+    asked = _Asked(served, image_id, words, region, metric)
+    base = asked.name.partition("@")[0]
+    if not METRICS[base].thresholded:
+        names = [one.name for one in METRICS.values() if one.thresholded]
+        raise wrong(f"metric: percentiles have {', '.join(names)}; got {base!r}", "metric")
+    one = map_of(served, image_id, asked.choice)
+    more = [*served.study["percentiles"], asked.choice.percentile]
+    points = [
+        Point(x=x, **_of_point(figure))
+        for x, figure in curve_of(one, asked.rule, base, more, region)
+    ]
+    known = [point for point in points if point.value is not None]
+    return ImagePercentiles(
+        image=image_id,
+        region=region,
+        choice=asked.choice,
+        metric=base,
+        points=tuple(points),
+        best=max(known, key=lambda point: point.value or 0.0, default=None),
+        note=asked.about("the best percentile is chosen on the annotation of this image"),
+    )
+
+
+@router.get(
+    "/api/metrics/{image_id}/models",
+    summary="All models on one image",
+    response_model=ImageModels,
+    responses=PROBLEMS,
+)
+def get_image_models(
+    served: Here,
+    image_id: str,
+    words: MapWords,
+    region: RegionWord = None,
+    metric: ScoreWord = None,
+) -> ImageModels:
+    """A line for each model and method, the best first; words narrow them.
+
+    Layers are those of the leaderboard unless one is asked for.
+    """
+    asked = _Asked(served, image_id, words, region, metric)
+    lines, missing = [], 0
+    for line in _all_lines(served, words):
+        choice = _choice_of(served, asked, line)
+        try:
+            with of_store(NoMapError):
+                one = on_demand(served).map(image_id, key_of(choice))
+        except NoMapError:
+            missing += 1
+            continue
+        lines.append((choice, line.group, _one_figure(one, asked)))
+    if not lines:
+        raise not_found(f"no map of image {image_id} is stored yet", "image_id")
+    ranks = _ranks([figure["value"] for *_, figure in lines], asked.name)
+    found = [
+        ImageModelsLine(choice=choice, group=group, **_of_point(figure), rank=rank)
+        for (choice, group, figure), rank in zip(lines, ranks, strict=True)
+    ]
+    return ImageModels(
+        image=image_id,
+        region=region,
+        metric=asked.name,
+        lines=tuple(sorted(found, key=_by_rank)),
+        note=asked.about(
+            f"layers are those of the leaderboard by {served.name(None)}" * (words.layer is None),
+            f"maps that are not stored: {missing}" if missing else "",
+        ),
+    )
+
+
+def _all_lines(served: Served, words: AskedMap) -> list[Line]:
+    """Return the lines of the leaderboard that words leave."""
+    name, layer = served.name(None), "best" if words.layer is None else words.layer
+    where = find_where(served, words, words.layer)
+    key = "lines", name, where, layer
+    return served.kept(key, lambda: make_lines(served.tables, name, where, layer))
+
+
+def _choice_of(served: Served, asked: _Asked, line: Line) -> Choice:
+    """Return the choice that a line of the leaderboard stands for."""
+    pick, source = line.picks[0], sources_of(served, line)[0]
+    return asked.choice.model_copy(
+        update={
+            "model": line.model,
+            "method": pick.method,
+            "layer": pick.layer,
+            "head": line.head,
+            "target": pick.target,
+            "seed": source["seed"],
+            "sign": source["sign"],
+            "chosen": ("layer",) if line.chosen else (),
+            "why": line.chosen,
+        }
+    )
+
+
+def _one_figure(one: OneMap, asked: _Asked) -> dict[str, Any]:
+    base = METRICS[asked.name.partition("@")[0]]
+    by_sum = base.thresholded and asked.rule.threshold.kind in ("mass", "mean")
+    if one.sign == "signed" and (by_sum or base.category in ("energy", "complexity")):
+        return dict.fromkeys(("value", "chance", "ceiling"), float("nan"))
+    with naming("selection"):
+        scores = scores_of(one, asked.rule, [asked.wanted])
+    columns, place = region_columns(scores, 0, asked.region)
+    return figure_of(columns, place, asked.name)
+
+
+def _ranks(values: Iterable[float], name: str) -> list[float | None]:
+    """Return ranks, 1 for the best; equal values share theirs."""
+    import pandas as pd
+
+    from sightline.results.leaderboard import average_ranks
+
+    ranks = average_ranks(pd.Series(list(values), dtype=float), Name(*name.partition("@")[::2]))
+    return [number(rank) for rank in ranks]
+
+
+def _by_rank(line: ImageModelsLine | HeadLine) -> float:
+    return float("inf") if line.rank is None else line.rank
+
+
+@router.get(
+    "/api/metrics/{image_id}/heads",
+    summary="The heads on one image",
+    response_model=ImageHeads,
+    responses=PROBLEMS,
+)
+def get_image_heads(
+    served: Here,
+    image_id: str,
+    words: MapWords,
+    region: RegionWord = None,
+    metric: ScoreWord = None,
+    every_layer: Annotated[
+        bool, Query(description="Heads of all layers; else of the layer of the choice alone.")
+    ] = True,
+) -> ImageHeads:
+    """A line for each head of the model, the best first; none where the study kept no heads."""
+    asked = _Asked(served, image_id, words, region, metric)
+    found = [
+        (key, figure)
+        for key, figure in _lines(asked, heads=True)
+        if every_layer or key.layer == asked.choice.layer
+    ]
+    ranks = _ranks([figure["value"] for _, figure in found], asked.name)
+    lines = [
+        HeadLine(layer=key.layer or 0, head=key.head or 0, **_of_point(figure), rank=rank)
+        for (key, figure), rank in zip(found, ranks, strict=True)
+    ]
+    choice = asked.choice
+    nothing = f"the study kept no single heads of {choice.method} of {choice.model}"
+    return ImageHeads(
+        image=image_id,
+        region=region,
+        choice=choice,
+        metric=asked.name,
+        lines=tuple(sorted(lines, key=lambda one: (_by_rank(one), one.layer, one.head))),
+        note=asked.about("" if lines else nothing, "equal heads share a rank"),
+    )
+
+
+@router.get(
+    "/api/heads/exemplars",
+    summary="Images on which a head does best",
+    response_model=Exemplars,
+    responses=PROBLEMS,
+)
+def get_exemplars(
+    served: Here,
+    words: TableWords,
+    label: Annotated[
+        str | None,
+        Query(
+            description="Label of regions, or one above theirs: list these in place of images.",
+            max_length=200,
+            examples=["window"],
+        ),
+    ] = None,
+    limit: Annotated[int, Query(description="How many at most.", ge=1, le=200)] = 12,
+) -> Exemplars:
+    """The images, or the regions of one label, with the highest scores of a head.
+
+    Without a head, the best one of what was asked for is taken.
+    """
+    name, line = _head_line(served, words, label)
+    pick = line.picks[0]
+    with naming("label"):
+        frame = served.results.exemplars(
+            str(name), model=line.model, method=pick.method, layer=pick.layer, head=line.head,
+            target=pick.target or None, seed=words.seed, label=label, limit=limit,
+        )  # fmt: skip
+    items = tuple(
+        ExemplarImage(
+            image=row["image"],
+            region=None if label is None else int(row["region"]),
+            value=number(row["value"]),
+            chance=number(row["chance"]),
+        )
+        for row in frame.to_dict("records")
+    )
+    return Exemplars(
+        choice=_head_choice(served, words, line),
+        metric=str(name),
+        label=label,
+        items=items,
+        note=frame.attrs["note"],
+    )
+
+
+def _head_line(served: Served, words: AskedTable, label: str | None) -> tuple[Name, Line]:
+    """Return the head that words stand for, the best of them where they leave several."""
+    name = _stored_score(served, words, regions=label is not None)
+    where = find_where(served, words, words.layer)
+    if words.head is None:
+        where = replace(where, head="all")
+    layer = "best" if words.layer in (None, "split") else words.layer
+    try:
+        return name, served.line(served.name(None), where, layer)
+    except UnknownNameError as error:
+        raise not_found("the study kept no single heads of these maps", "head") from error
+
+
+def _stored_score(served: Served, words: AskedTable, *, regions: bool) -> Name:
+    """Return the stored score that words stand for; a rule alone stands for IoU by it."""
+    metric = words.metric
+    if metric is None and (words.percentile is not None or words.selection is not None):
+        with naming("selection"):
+            metric = Rule(words.selection or "percentile", words.percentile or 90).named("iou")
+    with naming("metric" if words.metric is not None else "percentile"):
+        name = served.name(metric, regions=regions)
+        if METRICS[name.metric].direction == "neither":
+            raise InputError(f"{name}: no value is better than another, so no image is best")
+    return name
+
+
+def _head_choice(served: Served, words: AskedTable, line: Line) -> Choice:
+    """Return the choice of a head."""
+    asked = replace(
+        words, model=line.model, method=line.method, head=line.head, layer=line.picks[0].layer
+    )
+    choice = choose_line(served, asked).choice
+    given = ("model", "method", "layer", "head")
+    chosen = [one for one in given if getattr(words, one) is None]
+    why = f"best head by {served.name(None)} among what was asked for" if chosen else ""
+    return choice.model_copy(update={"chosen": (*chosen, *choice.chosen), "why": why})

@@ -1,0 +1,160 @@
+"""What missing labels may have done to the scores."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from fastapi import APIRouter
+
+from sightline.analysis.sparsity import SparsityReport, sparsity_report
+from sightline.api.choice import AskedTable, TableWords, find_where
+from sightline.api.problems import PROBLEMS, naming, of_store, wrong
+from sightline.api.routes import _frames as frames
+from sightline.api.routes._cells import to_table
+from sightline.api.routes._keeping import keep
+from sightline.api.schemas import Sparsity, SparsityProgress
+from sightline.api.state import Here, Served
+from sightline.results._views import Name
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["sparsity"])
+
+T = TypeVar("T")
+
+# One report at a time: each reads all maps.
+_ONE = threading.Lock()
+_IDLE = SparsityProgress(making=False, metric=None, step=None, done=0, all=0)
+
+
+@router.get(
+    "/api/sparsity",
+    response_model=Sparsity,
+    responses=PROBLEMS,
+    summary="What missing labels may have done to the scores",
+    description="Annotations are rarely complete. The report says how far missing labels could "
+    "bias the scores, which differences between models survive it, and what cannot be told: "
+    "`findings` in words, `tables` with the numbers, `missing` with what would tell more. It reads "
+    "all maps and may take half a minute the first time; `/api/sparsity/progress` tells how far it "
+    "has come. `metric` must be IoU at a threshold that does "
+    "not look at the annotation.",
+)
+async def sparsity(served: Here, words: TableWords) -> Sparsity:
+    """Return the sparsity report."""
+    return await _apart(lambda: _answer(report_of(served, words)))
+
+
+@router.get(
+    "/api/sparsity/progress",
+    response_model=SparsityProgress,
+    summary="How far the sparsity report has come that is being made",
+)
+def sparsity_progress(served: Here) -> SparsityProgress:
+    """Tell what is being done for the report that someone asked for. Poll it while you wait."""
+    return _Making.of(served).now
+
+
+class _Making:
+    """What is told of the report that is being made."""
+
+    def __init__(self) -> None:
+        self.now = _IDLE
+
+    @classmethod
+    def of(cls, served: Served) -> _Making:
+        return served.kept("sparsity report in the making", cls)
+
+    def make(self, served: Served, metric: Name, **given: Any) -> SparsityReport:
+        """Make a report, one at a time, and tell how far it has come."""
+
+        def move(done: int, count: int, what: str) -> None:
+            self.now = SparsityProgress(
+                making=True, metric=str(metric), step=what, done=done, all=count
+            )
+
+        with _ONE:
+            try:
+                move(0, 0, "Reading the annotation")
+                return sparsity_report(served.results, str(metric), progress=move, **given)
+            finally:
+                self.now = _IDLE
+
+
+async def _apart(work: Callable[[], T]) -> T:
+    """Return what long work gives. It has a thread of its own: other answers need the common ones.
+
+    The thread is let go when the service ends, however far it has come.
+    """
+    made: Future[T] = Future()
+    made.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            made.set_result(work())
+        except BaseException as error:  # told to whoever asked
+            made.set_exception(error)
+
+    threading.Thread(target=run, name="sparsity report", daemon=True).start()
+    return await asyncio.wrap_future(made)
+
+
+def _answer(report: SparsityReport) -> Sparsity:
+    return Sparsity(
+        metric=report.metric,
+        main=report.main,
+        images=report.images,
+        regions=report.regions,
+        findings=report.findings,
+        missing=report.missing,
+        tables={name: to_table(getattr(report, name)) for name in report.TABLES},
+        note=report.note,
+    )
+
+
+def report_of(served: Served, words: AskedTable) -> SparsityReport:
+    """Return the report that words ask for, made once.
+
+    Raises
+    ------
+    Refusal
+        422, if a word does not fit; 409, if maps were not kept or the data are gone.
+    """
+    words = frames.asked(served, words)
+    for field in ("head", "seed"):
+        if getattr(words, field) is not None:
+            raise wrong(f"{field} does not go with the sparsity report", field)
+    metric = _metric(served, words)
+    find_where(served, words, words.layer)
+    given: dict[str, Any] = {"layer": "best" if words.layer is None else words.layer}
+    given |= {field: getattr(words, field) for field in ("model", "method", "target")}
+    making = _Making.of(served)
+    with of_store():
+        return keep(
+            served,
+            ("sparsity", metric, tuple(given.items())),
+            lambda: making.make(served, metric, **given),
+        )
+
+
+def _metric(served: Served, words: AskedTable) -> Name:
+    """Return the score: an IoU whose threshold does not look at the annotation."""
+    with of_store():
+        served.name(None)  # says so where nothing is stored yet
+    stored = [one for one in served.results.metrics if one.startswith("iou@")]
+    fitting = [one for one in stored if one != "iou@matched"]
+    if not fitting:
+        raise wrong("the study stored no IoU, which the sparsity report is about", "metric")
+    text = words.metric or ("iou@90" if "iou@90" in fitting else fitting[0])
+    with naming("metric"):
+        name = served.name(text)
+    if str(name) not in fitting:
+        raise wrong(
+            f"metric must be one of {', '.join(fitting)}: missing labels change what is asked by "
+            f"others; got {text!r}",
+            "metric",
+        )
+    return name

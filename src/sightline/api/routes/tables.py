@@ -1,0 +1,275 @@
+"""Tables over all images: leaderboard, layers, percentiles, ranks, labels, heads."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Annotated, Any
+
+import pandas as pd
+from fastapi import APIRouter, Query
+
+from sightline.api.choice import TableWords
+from sightline.api.problems import PROBLEMS, wrong
+from sightline.api.routes import _frames as frames
+from sightline.api.routes._cells import layer_of, point, records
+from sightline.api.schemas import (
+    Breakdown,
+    BreakdownLine,
+    Figure,
+    HeadLine,
+    HeadMatrix,
+    HeadRanking,
+    Leaderboard,
+    LeaderboardLine,
+    Progression,
+    ProgressionLine,
+    Ranking,
+    RankingCell,
+    RankingLine,
+    Sweep,
+)
+from sightline.api.state import Here
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["tables"])
+
+_METRICS = 40
+MetricsWord = Annotated[
+    str | None,
+    Query(
+        description="Scores to rank by, separated by commas; the usual ones unless given.",
+        max_length=2000,
+        examples=["coverage,iou@90"],
+    ),
+]
+AncestorsWord = Annotated[
+    bool, Query(description="Add lines for the labels above; each counts all regions below it.")
+]
+LeastWord = Annotated[
+    int, Query(description="Leave out labels with fewer regions, or images.", ge=0, le=10**9)
+]
+
+
+@router.get(
+    "/api/leaderboard",
+    response_model=Leaderboard,
+    responses=PROBLEMS,
+    summary="All models and methods, the best first",
+    description="A line for each model, method and target: the mean over images with its 95% "
+    "interval, chance, ceiling and how many images it is over. Baselines are among them; those "
+    "that are equal for several models are one line. `metric` decides what is shown, and which "
+    "layer is best.",
+)
+def leaderboard(served: Here, words: TableWords) -> Leaderboard:
+    """Return the leaderboard."""
+    frame = frames.board(served, words)
+    fields = LeaderboardLine.model_fields
+    none: dict[str, Any] = dict.fromkeys(fields)
+    lines = tuple(LeaderboardLine(**none | _known(line, fields)) for line in records(frame))
+    return Leaderboard(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+
+
+def _known(line: dict[str, Any], fields: Any) -> dict[str, Any]:
+    known = {name: value for name, value in line.items() if name in fields}
+    return known | {"layer": layer_of(line["layer"])}
+
+
+@router.get(
+    "/api/layers",
+    response_model=Progression,
+    responses=PROBLEMS,
+    summary="Scores by layer",
+    description="A line for each model, method and target, with a point for each layer. Methods "
+    "without layers have one point, and `layered` is false.",
+)
+def layers(served: Here, words: TableWords) -> Progression:
+    """Return means by layer."""
+    frame = frames.progression(served, words)
+    lines = tuple(_layer_line(group) for group in _grouped(frame))
+    return Progression(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+
+
+_LINE = ("name", "models", "model", "method", "group", "target")
+
+
+def _grouped(frame: pd.DataFrame) -> list[list[dict[str, Any]]]:
+    """Return the lines of a table that belong to one model, method and target."""
+    key = lambda line: tuple(line[name] for name in ("model", "method", "target"))  # noqa: E731
+    return [list(lines) for _, lines in groupby(records(frame), key=key)]
+
+
+def _layer_line(group: list[dict[str, Any]]) -> ProgressionLine:
+    layered = any(line["layer"] is not None for line in group)
+    points = tuple(point(line, line["layer"] or 0) for line in group)
+    return ProgressionLine(
+        **{name: group[0][name] for name in _LINE}, layered=layered, points=points
+    )
+
+
+@router.get(
+    "/api/percentiles",
+    response_model=Sweep,
+    responses=PROBLEMS,
+    summary="Scores by percentile",
+    description="A line for each model, method and target, with a point for each percentile that "
+    "was stored. The layer is one and the same along a line: that which the leaderboard of "
+    "percentile 90 shows.",
+)
+def percentiles(served: Here, words: TableWords) -> Sweep:
+    """Return means by percentile."""
+    frame = frames.sweep(served, words)
+    lines = tuple(_sweep_line(group) for group in _grouped(frame))
+    return Sweep(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+
+
+def _sweep_line(group: list[dict[str, Any]]) -> ProgressionLine:
+    ordered = sorted(group, key=lambda line: line["percentile"])
+    layer = layer_of(group[0]["layer"])
+    return ProgressionLine(
+        **{name: group[0][name] for name in _LINE},
+        layer=layer,
+        layered=layer is not None,
+        points=tuple(point(line, line["percentile"]) for line in ordered),
+    )
+
+
+@router.get(
+    "/api/ranking",
+    response_model=Ranking,
+    responses=PROBLEMS,
+    summary="Ranks of models and methods by several scores",
+    description="A line for each model, method and target, the best by `metric` first, with its "
+    "mean and rank by each of `metrics`; equal ones share a rank. `significant` says whether it "
+    "differs from the best by that score: sign-flip test over images, corrected by Holm for the "
+    "lines, at 0.05; where layers were chosen on the same images, with layers chosen by halves.",
+)
+def ranking(served: Here, words: TableWords, metrics: MetricsWord = None) -> Ranking:
+    """Return ranks by several scores."""
+    asked = tuple(dict.fromkeys(one.strip() for one in (metrics or "").split(",") if one.strip()))
+    if len(asked) > _METRICS:
+        raise wrong(f"metrics must be at most {_METRICS}; got {len(asked)}", "metrics")
+    frame = frames.ranking(served, words, asked)
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for line in records(frame):
+        lines.setdefault(line["name"], []).append(line)
+    shown = tuple(dict.fromkeys(frame["metric"]))
+    note = "ranks by means over images, 1 is best; equal ones share a rank"
+    return Ranking(
+        metrics=shown, lines=tuple(_ranking_line(one) for one in lines.values()), note=note
+    )
+
+
+def _ranking_line(group: list[dict[str, Any]]) -> RankingLine:
+    fields = ("metric", "value", "rank", "significant")
+    cells = tuple(RankingCell(**{name: line[name] for name in fields}) for line in group)
+    named = {name: group[0][name] for name in _LINE}
+    return RankingLine(**named, layer=layer_of(group[0]["layer"]), cells=cells)
+
+
+@router.get(
+    "/api/breakdown/labels",
+    response_model=Breakdown,
+    responses=PROBLEMS,
+    summary="Scores of regions by label",
+    description="A line for each label of regions: mean IoU, recall, pointing and coverage of its "
+    "single regions, with intervals clustered by image. `percentile` (or `selection`) must be one "
+    "that was stored.",
+)
+def label_breakdown(
+    served: Here, words: TableWords, ancestors: AncestorsWord = False, min_count: LeastWord = 1
+) -> Breakdown:
+    """Return scores by label of regions."""
+    frame, choice, token = frames.label_breakdown(served, words, ancestors)
+    parents = served.taxonomy.parents
+    lines = tuple(
+        _label_line(line, token, parents.get(line["label"], ()))
+        for line in records(frame)
+        if line["n"] + line["undefined"] >= min_count
+    )
+    return Breakdown(
+        by="labels", choice=choice, metric=f"iou@{token}", lines=lines, note=frame.attrs["note"]
+    )
+
+
+def _label_line(line: dict[str, Any], token: str, parents: tuple[str, ...]) -> BreakdownLine:
+    figures = []
+    for metric in ("iou", "recall", "pointing", "coverage"):
+        before = "" if metric == "iou" else f"{metric}_"
+        ends = {end: line.get(f"{before}{end}") for end in ("low", "high", "chance", "ceiling")}
+        name = f"{metric}@{token}" if metric in ("iou", "recall") else metric
+        figures.append(Figure(metric=name, value=line[metric], n=line["n"], **ends))
+    counts = {name: line[name] for name in ("n", "images", "undefined")}
+    return BreakdownLine(label=line["label"], parents=parents, figures=tuple(figures), **counts)
+
+
+@router.get(
+    "/api/breakdown/styles",
+    response_model=Breakdown,
+    responses=PROBLEMS,
+    summary="Scores of images by label",
+    description="A line for each label of images; an image with two labels counts in both.",
+)
+def style_breakdown(served: Here, words: TableWords, min_count: LeastWord = 1) -> Breakdown:
+    """Return scores by label of images."""
+    frame, chosen = frames.style_breakdown(served, words)
+    metric = str(chosen.name)
+    lines = []
+    for line in records(frame):
+        if line["n"] + line["undefined"] < min_count:
+            continue
+        fields = ("value", "low", "high", "chance", "ceiling", "n")
+        figure = Figure(metric=metric, **{name: line[name] for name in fields})
+        counts = {"n": line["n"], "images": line["n"], "undefined": line["undefined"]}
+        lines.append(BreakdownLine(label=line["label"], figures=(figure,), **counts))
+    return Breakdown(
+        by="styles",
+        choice=chosen.choice,
+        metric=metric,
+        lines=tuple(lines),
+        note=frame.attrs["note"],
+    )
+
+
+@router.get(
+    "/api/heads",
+    response_model=HeadRanking,
+    responses=PROBLEMS,
+    summary="The heads of a model, the best first",
+    description="Of all layers, or of one (`layer`). Without `model` and `method` the best line of "
+    "the leaderboard whose single heads were stored.",
+)
+def head_ranking(served: Here, words: TableWords) -> HeadRanking:
+    """Return the heads of a model."""
+    headed = frames.choose_heads(served, words)
+    frame = frames.head_ranking(served, headed)
+    lines = tuple(HeadLine(**line) for line in records(frame))
+    return HeadRanking(
+        choice=headed.choice, metric=str(headed.name), lines=lines, note=frame.attrs["note"]
+    )
+
+
+@router.get(
+    "/api/heads/matrix",
+    response_model=HeadMatrix,
+    responses=PROBLEMS,
+    summary="Heads by labels of regions",
+    description="The mean score of each head over the regions of each label: which head looks at "
+    "what. `metric` must be one that single regions have.",
+)
+def head_matrix(served: Here, words: TableWords, min_count: LeastWord = 1) -> HeadMatrix:
+    """Return heads by labels of regions."""
+    headed = frames.choose_heads(served, words, regions=True)
+    frame = frames.head_matrix(served, headed)
+    counts = frame.attrs["n"]
+    labels = [str(one) for one in frame.columns if counts.get(str(one), 0) >= min_count]
+    values = tuple(tuple(line.values()) for line in records(frame[labels]))
+    return HeadMatrix(
+        choice=headed.choice,
+        metric=str(headed.name),
+        labels=tuple(labels),
+        counts=tuple(counts[label] for label in labels),
+        heads=tuple((int(layer), int(head)) for layer, head in frame.index),
+        values=values,
+        note=frame.attrs["note"].partition(";")[0],
+    )

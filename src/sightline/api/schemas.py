@@ -1,0 +1,900 @@
+"""What the API answers: one model for each answer, from which schema and client follow.
+
+Numbers that are not defined are null, never NaN. Boxes are shares of the image. Layers and heads
+count from 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Answer",
+    "Breakdown",
+    "BreakdownLine",
+    "CheckList",
+    "Choice",
+    "Comparison",
+    "ComparisonLine",
+    "Confusion",
+    "DetectedBox",
+    "Detection",
+    "DetectionClass",
+    "DetectionCurve",
+    "DetectionImage",
+    "DetectionImageSummary",
+    "DetectionImages",
+    "DetectionList",
+    "DetectionSummary",
+    "ExemplarImage",
+    "Exemplars",
+    "Figure",
+    "HeadLine",
+    "HeadMatrix",
+    "HeadRanking",
+    "Health",
+    "ImageDetail",
+    "ImageHeads",
+    "ImageLayers",
+    "ImageMetrics",
+    "ImageModels",
+    "ImageModelsLine",
+    "ImagePage",
+    "ImagePercentiles",
+    "ImageSummary",
+    "LabelInfo",
+    "Leaderboard",
+    "LeaderboardLine",
+    "MapHeader",
+    "MapPlace",
+    "MethodInfo",
+    "MetricInfo",
+    "MetricTable",
+    "ModelInfo",
+    "Point",
+    "Prediction",
+    "Problem",
+    "Progress",
+    "Progression",
+    "ProgressionLine",
+    "PrototypeList",
+    "Ranking",
+    "RankingCell",
+    "RankingLine",
+    "RegionInfo",
+    "ReviewList",
+    "Series",
+    "Shift",
+    "SimilarityAsked",
+    "Sparsity",
+    "SparsityProgress",
+    "StudyInfo",
+    "Sweep",
+    "Table",
+]
+
+
+class Answer(BaseModel):
+    """What all answers have in common: nothing unknown, nothing that changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Problem(Answer):
+    """What went wrong, as RFC 9457 has it."""
+
+    type: str = Field(default="about:blank", description="Kind of problem.")
+    title: str = Field(description="Kind of problem in words.", examples=["Not found"])
+    status: int = Field(description="The HTTP status.", examples=[404])
+    detail: str = Field(
+        description="What was expected, and what was seen.",
+        examples=["no image 'facade-1.png' is stored; nearest: facade-00001.png"],
+    )
+    field: str | None = Field(
+        default=None, description="The part of the request that is wrong.", examples=["image_id"]
+    )
+
+
+class Choice(Answer):
+    """Which maps an answer is about, and by which rule pixels of theirs are selected."""
+
+    model: str = Field(description="Full name.", examples=["demo/vit"])
+    method: str = Field(examples=["rollout"])
+    layer: int | None = Field(default=None, description="From 0; null: the method has no layers.")
+    head: int | None = Field(default=None, description="From 0; null: heads are fused.")
+    target: str = Field(default="", description="What is explained; empty: no class.")
+    seed: int | None = Field(
+        default=None, description="Of a method that draws; null: it draws nothing."
+    )
+    selection: str = Field(
+        default="percentile",
+        description="percentile, mass60, mean or matched.",
+        examples=["percentile"],
+    )
+    percentile: float = Field(
+        default=90, description="Of percentile selection; 90 selects the top 10%."
+    )
+    ties: Literal["share", "include"] = Field(default="share", description="What equal pixels get.")
+    sign: Literal["positive", "absolute", "signed"] = Field(
+        default="positive", description="How values of the map are read."
+    )
+    chosen: tuple[str, ...] = Field(
+        default=(),
+        description="Names of what was not asked for and was chosen here.",
+        examples=[["layer"]],
+    )
+    why: str = Field(default="", description="How it was chosen, in words.")
+
+
+class Figure(Answer):
+    """One score, beside what a map without information gets and the best that is possible."""
+
+    metric: str = Field(description="metric[@threshold]", examples=["iou@90"])
+    value: float | None = Field(description="Null: undefined.", examples=[0.25])
+    chance: float | None = Field(default=None, examples=[0.053])
+    ceiling: float | None = Field(default=None, examples=[0.971])
+    uniform: float | None = Field(
+        default=None, description="A uniform map's, where there is no chance."
+    )
+    beyond: float | None = Field(
+        default=None,
+        description="Where it lies between chance (0) and ceiling (1); null without both.",
+    )
+    mean: float | None = Field(default=None, description="Mean over all images of the data set.")
+    low: float | None = Field(default=None, description="Lower end of the mean's 95% interval.")
+    high: float | None = Field(default=None, description="Upper end.")
+    n: int | None = Field(default=None, description="Images in the mean.")
+
+
+class MetricInfo(Answer):
+    """What a metric is, from the one table of metrics."""
+
+    name: str
+    title: str = Field(description="For people.", examples=["IoU"])
+    meaning: str = Field(description="In one line.")
+    direction: Literal["higher", "lower", "neither"]
+    low: float | None = Field(description="Of its range; null: no bound.")
+    high: float | None
+    chance: str | None = Field(description="Formula of what no information scores.")
+    ceiling: str | None = Field(default=None, description="Formula of the best that is possible.")
+    level: str
+    category: str
+    role: str
+    spatial: bool
+    needs: tuple[str, ...]
+    undefined: tuple[str, ...]
+    best_for: str
+    limitation: str
+    citation: str
+    thresholded: bool = Field(description="Whether names end in @threshold.")
+
+
+class MetricTable(Answer):
+    """All metrics, and the names that this study stored."""
+
+    metrics: tuple[MetricInfo, ...]
+    stored: tuple[str, ...] = Field(examples=[["iou@90", "coverage"]])
+    sortable: tuple[str, ...] = Field(description="By which images can be sorted.")
+    default: str = Field(examples=["iou@90"])
+
+
+class ModelInfo(Answer):
+    """A model of the study."""
+
+    name: str = Field(examples=["demo/vit@seed2"])
+    base: str = Field(examples=["demo/vit"])
+    variant: str = Field(default="", examples=["seed2"])
+    layers: int = Field(description="How many; 0: none.")
+    heads: int = Field(description="How many were kept apart in any layer; 0: fused alone.")
+    layer_numbers: tuple[int, ...] = Field(
+        default=(),
+        description="Which layers are stored by any method; a study need not ask for all.",
+    )
+    head_numbers: tuple[int, ...] = Field(default=(), description="Which heads were kept apart.")
+    baseline: bool = Field(description="Whether it stands for baselines that see no model.")
+    methods: tuple[str, ...]
+    similarity: bool = Field(description="Whether similarity to a region can be asked of it.")
+
+
+class MethodInfo(Answer):
+    """A method of the study."""
+
+    name: str
+    group: str = Field(examples=["attention"])
+    what: str
+    sign: str
+    layered: bool
+    paper: str
+    targets: tuple[str, ...]
+
+
+class LabelInfo(Answer):
+    """A label of regions or of images."""
+
+    label: str
+    count: int = Field(description="Regions, or images, that have it.")
+    images: int
+    parents: tuple[str, ...] = ()
+
+
+class Table(Answer):
+    """Any table: columns and lines."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+
+
+class StudyInfo(Answer):
+    """What was asked, of what, by what."""
+
+    name: str
+    path: str = Field(description="Name of the folder of the store.")
+    study: dict[str, Any] = Field(description="Every choice, as in the study's file.")
+    yaml: str = Field(description="The study's file.")
+    provenance: dict[str, Any] = Field(description="Versions, digests, machine.")
+    plan: Table = Field(description="A line for each source of maps: tasks, done.")
+    models: tuple[ModelInfo, ...]
+    methods: tuple[MethodInfo, ...]
+    labels: tuple[LabelInfo, ...] = Field(description="Of regions, with the labels above.")
+    styles: tuple[LabelInfo, ...] = Field(description="Of images.")
+    splits: tuple[str, ...]
+    images: int
+    percentiles: tuple[float, ...]
+    selections: tuple[str, ...] = Field(description="Rules that were stored.")
+    resolution: str
+    default: Choice | None = Field(
+        description="What is chosen where nothing is asked for; null while nothing is stored."
+    )
+    pictures: str = Field(
+        description="Version of the images' files: with it as ?v= they may be kept for ever."
+    )
+    downloads: tuple[str, ...] = Field(description="Names for /api/export/{name}.")
+
+
+class Health(Answer):
+    """Whether the service is up, and what it has loaded."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+    study: str
+    images: int
+    models: int
+    tasks_done: int
+    tasks_all: int
+    pictures: bool = Field(description="Whether the images can be shown.")
+    maps: bool = Field(description="Whether maps were kept.")
+    heads: bool = Field(description="Whether single heads were stored.")
+    detection: tuple[str, ...] = Field(description="Names of stored evaluations.")
+    sparsity: bool = Field(description="Whether the sparsity report can be made.")
+    checks: tuple[str, ...] = ()
+    prototypes: tuple[str, ...] = ()
+    reviews: bool = False
+    missing: dict[str, str] = Field(default={}, description="Why something is not there.")
+
+
+class Progress(Answer):
+    """How far a study has come."""
+
+    done: int
+    all: int
+    running: bool = Field(description="Whether a process writes the store now.")
+    finished: bool
+    rows: int
+    updated: str | None = Field(description="When the last task was stored; ISO 8601.")
+    version: str = Field(description="Changes whenever answers may.")
+
+
+class ImageSummary(Answer):
+    """An image in the gallery."""
+
+    image: str
+    labels: tuple[str, ...]
+    split: str
+    width: int | None
+    height: int | None
+    area: float | None = Field(description="Annotated share.")
+    regions: int
+    value: float | None
+    chance: float | None
+    ceiling: float | None
+    visible: float | None = Field(description="Share of the annotated area that the model saw.")
+    warnings: tuple[Literal["cropped", "undefined", "dropped", "no regions"], ...]
+
+
+class ImagePage(Answer):
+    """A page of images."""
+
+    total: int = Field(description="Images that pass the filters.")
+    offset: int
+    limit: int
+    sort: str
+    ascending: bool
+    metric: str = Field(description="Whose values stand beside the images.")
+    choice: Choice
+    note: str
+    items: tuple[ImageSummary, ...]
+
+
+class RegionInfo(Answer):
+    """An annotated region."""
+
+    index: int = Field(description="In the order of the annotation file; bbox/{bbox_index}.")
+    label: str
+    ancestors: tuple[str, ...]
+    kind: str = Field(examples=["box"])
+    box: tuple[float, float, float, float] = Field(description="x0, y0, x1, y1 as shares.")
+    outline: tuple[tuple[tuple[float, float], ...], ...] = Field(
+        default=(), description="Rings of x, y as shares, of regions that are no boxes."
+    )
+    area: float | None
+    dropped: str = Field(default="", description="Why it is not scored; empty: it is.")
+    ignore: bool = False
+
+
+class Prediction(Answer):
+    """What a classifier says of an image."""
+
+    model: str
+    predicted: str
+    probability: float | None
+    label: str
+    correct: bool | None
+
+
+class ImageDetail(Answer):
+    """An image with its regions."""
+
+    image: str
+    labels: tuple[str, ...]
+    split: str
+    width: int | None
+    height: int | None
+    area: float | None
+    regions: tuple[RegionInfo, ...]
+    predictions: tuple[Prediction, ...]
+
+
+class MapPlace(Answer):
+    """Where the raster of a map lies on its image."""
+
+    x0: float = Field(description="Left edge of the raster, as a share of the image's width.")
+    y0: float
+    x1: float
+    y1: float
+
+
+class MapHeader(Answer):
+    """What stands before the values in the binary answer of /api/maps/{id}."""
+
+    image: str
+    choice: Choice
+    rows: int
+    columns: int
+    place: MapPlace
+    low: float = Field(description="Least value, as the map is read.")
+    high: float = Field(description="Greatest value, as the map is read.")
+    dataset_low: float | None = Field(default=None, description="The same over a sample of images.")
+    dataset_high: float | None = None
+    cells: tuple[int, int] = Field(description="Rows and columns of the model's own grid.")
+    cells_place: MapPlace | None = Field(
+        default=None, description="Where that grid lies, which may reach beyond the image."
+    )
+    regions: tuple[int, ...] = Field(description="Indices of the masks that follow, in order.")
+    ignore: bool = Field(description="Whether a mask of pixels that do not count comes last.")
+    kept: int = Field(description="Pixels that count.")
+    scale: float = Field(
+        default=1.0,
+        description="What the values that follow are to be multiplied by, a power of 2: 1 unless "
+        "they are too large or too small for 32 bits. Scores do not depend on it.",
+    )
+
+
+class ImageMetrics(Answer):
+    """Scores of one map against the union of an image's regions, or one of them."""
+
+    image: str
+    region: int | None
+    label: str | None
+    choice: Choice
+    iou: float | None
+    chance: float | None = Field(description="Of the IoU.")
+    ceiling: float | None = Field(description="Of the IoU.")
+    corrected: float | None = Field(description="(iou − chance) / (ceiling − chance)")
+    coverage: float | None
+    recall: float | None
+    precision: float | None
+    lift: float | None
+    pointing: float | None
+    attention_area: float | None = Field(description="Share of the pixels that is selected.")
+    annotation_area: float | None = Field(description="Share of the pixels that is annotated.")
+    visible: float | None
+    figures: tuple[Figure, ...] = Field(description="All of these and more, each with chance.")
+    divergence: str = Field(description="What disagreeing metrics may mean, in words; or empty.")
+    rank: float | None = Field(
+        default=None, description="Share of images that score less than this one."
+    )
+    note: str
+
+
+class Point(Answer):
+    """One point of a curve."""
+
+    x: float
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    ceiling: float | None = None
+    n: int | None = None
+    undefined: int | None = None
+
+
+class Series(Answer):
+    """A named curve."""
+
+    name: str
+    model: str = ""
+    method: str = ""
+    layer: int | str | None = None
+    target: str = ""
+    group: str = ""
+    points: tuple[Point, ...]
+
+
+class ImageLayers(Answer):
+    """One image's scores over the layers."""
+
+    image: str
+    region: int | None
+    choice: Choice
+    metric: str
+    points: tuple[Point, ...]
+    note: str
+
+
+class ImagePercentiles(Answer):
+    """One image's IoU over the percentiles."""
+
+    image: str
+    region: int | None
+    choice: Choice
+    metric: str
+    points: tuple[Point, ...]
+    best: Point | None
+    note: str
+
+
+class ImageModels(Answer):
+    """All models on one image."""
+
+    image: str
+    region: int | None
+    metric: str
+    lines: tuple[ImageModelsLine, ...]
+    note: str
+
+
+class ImageModelsLine(Answer):
+    """One model and method on one image."""
+
+    choice: Choice
+    group: str
+    value: float | None
+    chance: float | None
+    ceiling: float | None
+    rank: float | None
+
+
+class HeadLine(Answer):
+    """A head."""
+
+    layer: int
+    head: int
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None
+    ceiling: float | None
+    n: int | None = None
+    undefined: int | None = None
+    rank: float | None
+
+
+class ImageHeads(Answer):
+    """The heads on one image, the best first."""
+
+    image: str
+    region: int | None
+    choice: Choice
+    metric: str
+    lines: tuple[HeadLine, ...]
+    note: str
+
+
+class SimilarityAsked(Answer):
+    """A box, or a region of the annotation, to which patches are compared."""
+
+    box: tuple[float, float, float, float] | None = Field(
+        default=None,
+        description="x0, y0, x1, y1 as shares of the image.",
+        examples=[[0.2, 0.2, 0.4, 0.5]],
+    )
+    region: int | None = Field(default=None, description="Index of a region, in place of a box.")
+    model: str | None = None
+    layer: int | None = Field(
+        default=None, ge=0, description="From 0; the last features unless given."
+    )
+
+
+class LeaderboardLine(Answer):
+    """A model, method and target."""
+
+    name: str = Field(default="", description="As figures call it; the same in every answer.")
+    models: int = Field(default=1, description="How many share it: equal baselines are one line.")
+    rank: float | None
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    median: float | None
+    std: float | None
+    chance: float | None
+    ceiling: float | None
+    uniform: float | None
+    corrected: float | None
+    n: int
+    undefined: int
+    chosen: str
+
+
+class Leaderboard(Answer):
+    """The best first, baselines among them."""
+
+    metric: str
+    lines: tuple[LeaderboardLine, ...]
+    note: str
+
+
+class ProgressionLine(Answer):
+    """One line over layers, or percentiles."""
+
+    name: str = Field(default="", description="As figures call it; the same in every answer.")
+    models: int = Field(default=1, description="How many share it: equal baselines are one line.")
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None = None
+    layered: bool = Field(
+        default=True, description="False: no layers; its one point (x 0) stands beside any layer."
+    )
+    points: tuple[Point, ...]
+
+
+class Progression(Answer):
+    """Means over the images by layer."""
+
+    metric: str
+    lines: tuple[ProgressionLine, ...]
+    note: str
+
+
+class Sweep(Answer):
+    """Means over the images by percentile."""
+
+    metric: str
+    lines: tuple[ProgressionLine, ...]
+    note: str
+
+
+class RankingCell(Answer):
+    """The mean and the rank of a line by one metric."""
+
+    metric: str
+    value: float | None
+    rank: float | None
+    significant: bool | None = Field(
+        default=None,
+        description="Whether it differs from the best beyond chance; null: not tested.",
+    )
+
+
+class RankingLine(Answer):
+    """One line of the ranking heatmap."""
+
+    name: str = Field(default="", description="As figures call it; the same in every answer.")
+    models: int = Field(default=1, description="How many share it: equal baselines are one line.")
+    model: str
+    method: str
+    group: str
+    target: str = ""
+    layer: int | str | None
+    cells: tuple[RankingCell, ...]
+
+
+class Ranking(Answer):
+    """Ranks of lines by metrics; equal ones share a rank."""
+
+    metrics: tuple[str, ...]
+    lines: tuple[RankingLine, ...]
+    note: str
+
+
+class BreakdownLine(Answer):
+    """A label: IoU, recall, pointing and coverage of its regions; or the score of its images."""
+
+    label: str
+    parents: tuple[str, ...] = Field(default=(), description="Labels directly above.")
+    figures: tuple[Figure, ...] = Field(description="mean is null: value is a mean itself.")
+    n: int = Field(description="Regions, or images, with a defined score.")
+    images: int
+    undefined: int
+
+
+class Breakdown(Answer):
+    """Scores by label of regions or images."""
+
+    by: Literal["labels", "styles"]
+    choice: Choice
+    metric: str
+    lines: tuple[BreakdownLine, ...]
+    note: str
+
+
+class HeadRanking(Answer):
+    """The heads of one model, the best first."""
+
+    choice: Choice
+    metric: str
+    lines: tuple[HeadLine, ...]
+    note: str
+
+
+class HeadMatrix(Answer):
+    """Heads by labels of regions: which head looks at what."""
+
+    choice: Choice
+    metric: str
+    labels: tuple[str, ...]
+    counts: tuple[int, ...] = Field(description="Regions of each label.")
+    heads: tuple[tuple[int, int], ...] = Field(description="Layer and head of each line.")
+    values: tuple[tuple[float | None, ...], ...]
+    note: str
+
+
+class Exemplars(Answer):
+    """Images, or their regions of one label, on which a head does best."""
+
+    choice: Choice
+    metric: str
+    label: str | None
+    items: tuple[ExemplarImage, ...]
+    note: str
+
+
+class ExemplarImage(Answer):
+    """An image on which a head does well."""
+
+    image: str
+    region: int | None
+    value: float | None
+    chance: float | None
+
+
+class ComparisonLine(Answer):
+    """a against b, image by image."""
+
+    a: str
+    b: str
+    model: str
+    method: str
+    target: str
+    layer_a: int | str | None
+    layer_b: int | str | None
+    n: int
+    value_a: float | None
+    value_b: float | None
+    difference: float | None = Field(description="a − b, mean over images.")
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    dz: float | None
+    better: float | None
+    equal: float | None
+    worse: float | None
+    sentence: str
+
+
+class Shift(Answer):
+    """How much an image's score moved from a to b."""
+
+    image: str
+    a: float | None
+    b: float | None
+    difference: float | None = Field(description="b − a")
+
+
+class Comparison(Answer):
+    """Two models, variants, methods or layers."""
+
+    by: Literal["model", "method", "layer"]
+    metric: str
+    summary: str
+    lines: tuple[ComparisonLine, ...]
+    images: tuple[Shift, ...] = Field(description="Of the first line, the largest shift first.")
+    note: str
+
+
+class Sparsity(Answer):
+    """What missing labels may have done to the scores."""
+
+    metric: str
+    main: str
+    images: int
+    regions: int
+    findings: tuple[tuple[str, str], ...]
+    missing: tuple[str, ...]
+    tables: dict[str, Table]
+    note: str
+
+
+class SparsityProgress(Answer):
+    """How far the report that is being made has come."""
+
+    making: bool = Field(description="Whether one is being made now; others wait for it.")
+    metric: str | None = Field(description="Which score it is about.")
+    step: str | None = Field(description="What is being done.")
+    done: int = Field(description="Of this step.")
+    all: int = Field(description="Of this step; the number of steps is not known beforehand.")
+
+
+class DetectionSummary(Answer):
+    """One stored evaluation."""
+
+    name: str
+    protocol: str
+    images: int | None
+    figures: tuple[Figure, ...] = Field(description="COCO's 12, with intervals in low and high.")
+
+
+class DetectionList(Answer):
+    """The stored evaluations."""
+
+    evaluations: tuple[DetectionSummary, ...]
+
+
+class DetectionClass(Answer):
+    """A class of an evaluation."""
+
+    key: str
+    name: str
+    ap: float | None
+    ap50: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    tp: int | None
+    fp: int | None
+    fn: int | None
+    best_confidence: float | None = Field(description="From which on F1 is highest.")
+    best_f1: float | None
+
+
+class DetectionCurve(Answer):
+    """Precision over recall of a class."""
+
+    key: str
+    name: str
+    recall: tuple[float, ...]
+    precision: tuple[float, ...]
+    confidence: tuple[float | None, ...]
+
+
+class Confusion(Answer):
+    """Rows true, columns predicted."""
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class Detection(Answer):
+    """All of one evaluation."""
+
+    name: str
+    protocol: str
+    iou: float = Field(description="From which on boxes belong together.")
+    confidence: float | None = Field(
+        description="Lowest score of the counts and the confusion matrix; null: not stored."
+    )
+    figures: tuple[Figure, ...]
+    classes: tuple[DetectionClass, ...]
+    curves: tuple[DetectionCurve, ...]
+    confusion: Confusion | None
+    errors: dict[str, float | None] = Field(description="What each kind of error costs, in AP.")
+    counts: dict[str, int] = Field(description="How many there are of each kind.")
+    reliability: Table | None
+    boxes: bool = Field(description="Whether boxes were stored, so that images can be shown.")
+    note: str
+
+
+class DetectedBox(Answer):
+    """A true or predicted box of an image."""
+
+    box: tuple[float, float, float, float] = Field(description="x0, y0, x1, y1 as shares.")
+    label: str
+    score: float | None = Field(description="Null: a true box.")
+    state: Literal["TP", "FP", "FN", "found", "ignored"] = Field(
+        description="found: a true box that a TP covers."
+    )
+    iou: float | None = Field(description="With the box it was paired with.")
+    partner: int | None = Field(description="Index of that box in this list.")
+    across: int | None = Field(
+        description="Index of the box that the confusion matrix pairs it with, whatever their "
+        "classes."
+    )
+    taken_for: str | None = Field(
+        default=None, description="Label of that box, where it is another; else null."
+    )
+
+
+class DetectionImage(Answer):
+    """Ground truth and predictions of one image at a confidence."""
+
+    name: str
+    image: str
+    confidence: float
+    iou: float
+    boxes: tuple[DetectedBox, ...]
+    tp: int
+    fp: int
+    fn: int
+
+
+class DetectionImages(Answer):
+    """Images behind a cell of the confusion matrix, or with the most errors."""
+
+    name: str
+    total: int
+    items: tuple[DetectionImageSummary, ...]
+
+
+class DetectionImageSummary(Answer):
+    """An image of an evaluation."""
+
+    image: str
+    count: int = Field(description="Of the pairs asked for, or of errors.")
+    tp: int
+    fp: int
+    fn: int
+    shown: bool = Field(description="Whether the store has the picture.")
+
+
+class CheckList(Answer):
+    """Checks that are stored."""
+
+    checks: tuple[str, ...]
+    table: Table
+
+
+class PrototypeList(Answer):
+    """Analyses of prototypes that are stored."""
+
+    names: tuple[str, ...]
+
+
+class ReviewList(Answer):
+    """Reviews of proposed annotations that are stored."""
+
+    count: int
+
+
+for _model in (ImageModels, Exemplars, DetectionImages):
+    _model.model_rebuild()

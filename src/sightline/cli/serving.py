@@ -1,0 +1,125 @@
+"""The command that serves the results of a study: the API and the web app."""
+
+import os
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sightline.cli.printing import show
+from sightline.records import InputError, MissingPackageError
+
+__all__ = ["serve"]
+
+
+def serve(
+    store: Annotated[Path, typer.Argument(help="Folder of a study's results: runs/NAME.")],
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen at; beyond this machine (0.0.0.0, a name) a token is needed."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any that is free.")
+    ] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="What every request must show; one is made and printed where --host needs it."
+        ),
+    ] = None,
+    open_page: Annotated[
+        bool | None,
+        typer.Option("--open/--no-open", help="Open the app in a browser; only from a terminal."),
+    ] = None,
+) -> None:
+    """Show the results of a study in a browser: the web app, and its API under /api.
+
+    The study may still be running: what is stored is shown.
+
+    Ctrl-C ends it.
+    """
+    from sightline.api import create_app  # says so where packages are missing
+    from sightline.api.security import is_loopback
+
+    local = is_loopback(host)
+    if token is not None and len(token) < 8:
+        raise InputError(f"--token must have at least 8 characters, got {len(token)}")
+    known = token if local or token else secrets.token_urlsafe(24)
+    run = _server(partial(create_app, store, token=known, warm=True))
+    listening = _listen(host, port)
+    address = _address(host, listening.getsockname()[1])
+    page = address if known is None else f"{address}/?token={known}"
+    show(f"Sightline shows {store} at {page}")
+    if not local:
+        show("Whoever has this address can read the results; it is sent unencrypted (HTTP).")
+    show("Ctrl-C ends it.")
+    if open_page or (open_page is None and sys.stdout.isatty()):
+        threading.Timer(0.5, webbrowser.open, [page]).start()
+    run(listening)
+
+
+def _server(create: Callable[[], Any]) -> Any:
+    """Return a function that serves an app at a socket until it is told to end."""
+    try:
+        import uvicorn
+    except ImportError as error:
+        told = "sightline serve needs uvicorn: pip install 'sightline[web]'"
+        raise MissingPackageError(told) from error
+
+    app = create()
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+    )
+    server = uvicorn.Server(config)
+
+    def run(listening: socket.socket) -> None:
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:  # uvicorn has ended what was under way
+            pass
+        finally:
+            listening.close()
+        if app.state.service.busy:  # Python would cut threads off in the midst of native code
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
+    return run
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; say so where it cannot."""
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        found = socket.socket(family, kind, proto)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(address)
+            found.listen(128)
+        except BaseException:
+            found.close()
+            raise
+    except OSError as error:
+        raise InputError(
+            f"cannot listen at {host} port {port}: {error.strerror or error}; "
+            "--port names another, --port 0 takes any that is free"
+        ) from error
+    return found
+
+
+def _address(host: str, port: int) -> str:
+    """Return the address of a service, as a browser takes it."""
+    names = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}  # noqa: S104
+    name = names.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"

@@ -1,0 +1,2174 @@
+/**
+ * Made by web/make_client.py from the API's schema: do not edit.
+ */
+import { ask, type Asked, bytesOf, urlOf } from "./ask";
+
+/** Scores by label of regions or images. */
+export interface Breakdown {
+  /** What the lines are about. */
+  by: "labels" | "styles";
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: BreakdownLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A label: IoU, recall, pointing and coverage of its regions; or the score of its images. */
+export interface BreakdownLine {
+  /** Name of what is annotated. */
+  label: string;
+  /** Labels directly above. */
+  parents: string[];
+  /** mean is null: value is a mean itself. */
+  figures: Figure[];
+  /** Regions, or images, with a defined score. */
+  n: number;
+  /** How many images. */
+  images: number;
+  /** How many have no defined score. */
+  undefined: number;
+}
+
+/** Checks that are stored. */
+export interface CheckList {
+  /** Names of the checks that are stored. */
+  checks: string[];
+  /** The numbers. */
+  table: Table;
+}
+
+/** Which maps an answer is about, and by which rule pixels of theirs are selected. */
+export interface Choice {
+  /** Full name. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** From 0; null: the method has no layers. */
+  layer: number | null;
+  /** From 0; null: heads are fused. */
+  head: number | null;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** Of a method that draws; null: it draws nothing. */
+  seed: number | null;
+  /** percentile, mass60, mean or matched. */
+  selection: string;
+  /** Of percentile selection; 90 selects the top 10%. */
+  percentile: number;
+  /** What equal pixels get. */
+  ties: "share" | "include";
+  /** How values of the map are read. */
+  sign: "positive" | "absolute" | "signed";
+  /** Names of what was not asked for and was chosen here. */
+  chosen: string[];
+  /** How it was chosen, in words. */
+  why: string;
+}
+
+/** Two models, variants, methods or layers. */
+export interface Comparison {
+  /** What the lines are about. */
+  by: "model" | "method" | "layer";
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** What was found, in a sentence. */
+  summary: string;
+  /** The lines of the table, in order. */
+  lines: ComparisonLine[];
+  /** Of the first line, the largest shift first. */
+  images: Shift[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** a against b, image by image. */
+export interface ComparisonLine {
+  /** What is compared: the first. */
+  a: string;
+  /** What is compared: the second. */
+  b: string;
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** Layer of a. */
+  layer_a: number | string | null;
+  /** Layer of b. */
+  layer_b: number | string | null;
+  /** Images on which both have a score. */
+  n: number;
+  /** Mean score of a. */
+  value_a: number | null;
+  /** Mean score of b. */
+  value_b: number | null;
+  /** a − b, mean over images. */
+  difference: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** p-value by sign-flip test; null where there are too few images. */
+  p: number | null;
+  /** The same, corrected by Holm for all lines. */
+  p_holm: number | null;
+  /** Mean of the differences over their standard deviation. */
+  dz: number | null;
+  /** Images on which a scores more than b. */
+  better: number | null;
+  /** Images on which both score the same. */
+  equal: number | null;
+  /** Images on which a scores less than b. */
+  worse: number | null;
+  /** What the line means, in words. */
+  sentence: string;
+}
+
+/** Rows true, columns predicted. */
+export interface Confusion {
+  /** Labels, in order. */
+  labels: string[];
+  /** How often; rows are true classes, columns predicted ones. */
+  counts: number[][];
+}
+
+/** A true or predicted box of an image. */
+export interface DetectedBox {
+  /** x0, y0, x1, y1 as shares. */
+  box: [number, number, number, number];
+  /** Name of what is annotated. */
+  label: string;
+  /** Null: a true box. */
+  score: number | null;
+  /** found: a true box that a TP covers. */
+  state: "TP" | "FP" | "FN" | "found" | "ignored";
+  /** With the box it was paired with. */
+  iou: number | null;
+  /** Index of that box in this list. */
+  partner: number | null;
+  /** Index of the box that the confusion matrix pairs it with, whatever their classes. */
+  across: number | null;
+  /** Label of that box, where it is another; else null. */
+  taken_for: string | null;
+}
+
+/** All of one evaluation. */
+export interface Detection {
+  /** What it is called. */
+  name: string;
+  /** By whose rules detections were matched. */
+  protocol: string;
+  /** From which on boxes belong together. */
+  iou: number;
+  /** Lowest score of the counts and the confusion matrix; null: not stored. */
+  confidence: number | null;
+  /** The scores. */
+  figures: Figure[];
+  /** A line for each class. */
+  classes: DetectionClass[];
+  /** Precision over recall of each class. */
+  curves: DetectionCurve[];
+  /** What was taken for what; null where it is not stored. */
+  confusion: Confusion | null;
+  /** What each kind of error costs, in AP. */
+  errors: Record<string, number | null>;
+  /** How many there are of each kind. */
+  counts: Record<string, number>;
+  /** How often detections are right, by confidence; null where it is not stored. */
+  reliability: Table | null;
+  /** Whether boxes were stored, so that images can be shown. */
+  boxes: boolean;
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A class of an evaluation. */
+export interface DetectionClass {
+  /** Number or name of the class in its file. */
+  key: string;
+  /** What it is called. */
+  name: string;
+  /** Average precision, by the protocol. */
+  ap: number | null;
+  /** Average precision at an IoU of 0.5. */
+  ap50: number | null;
+  /** Share of what was selected, or found, that is right. */
+  precision: number | null;
+  /** Share of what is annotated that was selected, or found. */
+  recall: number | null;
+  /** Harmonic mean of precision and recall. */
+  f1: number | null;
+  /** Detections that are right. */
+  tp: number | null;
+  /** Detections that are wrong. */
+  fp: number | null;
+  /** Objects that were missed. */
+  fn: number | null;
+  /** From which on F1 is highest. */
+  best_confidence: number | null;
+  /** F1 at the confidence at which it is highest. */
+  best_f1: number | null;
+}
+
+/** Precision over recall of a class. */
+export interface DetectionCurve {
+  /** Number or name of the class in its file. */
+  key: string;
+  /** What it is called. */
+  name: string;
+  /** At each point. */
+  recall: number[];
+  /** At each point. */
+  precision: number[];
+  /** Score of the detection at each point. */
+  confidence: (number | null)[];
+}
+
+/** Ground truth and predictions of one image at a confidence. */
+export interface DetectionImage {
+  /** What it is called. */
+  name: string;
+  /** Id of the image. */
+  image: string;
+  /** Lowest score that counts. */
+  confidence: number;
+  /** Intersection over union. */
+  iou: number;
+  /** True boxes first, then what was found. */
+  boxes: DetectedBox[];
+  /** Detections that are right. */
+  tp: number;
+  /** Detections that are wrong. */
+  fp: number;
+  /** Objects that were missed. */
+  fn: number;
+}
+
+/** An image of an evaluation. */
+export interface DetectionImageSummary {
+  /** Id of the image. */
+  image: string;
+  /** Of the pairs asked for, or of errors. */
+  count: number;
+  /** Detections that are right. */
+  tp: number;
+  /** Detections that are wrong. */
+  fp: number;
+  /** Objects that were missed. */
+  fn: number;
+  /** Whether the store has the picture. */
+  shown: boolean;
+}
+
+/** Images behind a cell of the confusion matrix, or with the most errors. */
+export interface DetectionImages {
+  /** What it is called. */
+  name: string;
+  /** How many there are, on all pages. */
+  total: number;
+  /** What was found, in order. */
+  items: DetectionImageSummary[];
+}
+
+/** The stored evaluations. */
+export interface DetectionList {
+  /** The stored evaluations, by name. */
+  evaluations: DetectionSummary[];
+}
+
+/** One stored evaluation. */
+export interface DetectionSummary {
+  /** What it is called. */
+  name: string;
+  /** By whose rules detections were matched. */
+  protocol: string;
+  /** How many images. */
+  images: number | null;
+  /** COCO's 12, with intervals in low and high. */
+  figures: Figure[];
+}
+
+/** An image on which a head does well. */
+export interface ExemplarImage {
+  /** Id of the image. */
+  image: string;
+  /** Index of a region in the annotation; null: all of them together. */
+  region: number | null;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+}
+
+/** Images, or their regions of one label, on which a head does best. */
+export interface Exemplars {
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** Name of what is annotated. */
+  label: string | null;
+  /** What was found, in order. */
+  items: ExemplarImage[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** One score, beside what a map without information gets and the best that is possible. */
+export interface Figure {
+  /** metric[@threshold] */
+  metric: string;
+  /** Null: undefined. */
+  value: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** The best score that is possible; null where there is no such bound. */
+  ceiling: number | null;
+  /** A uniform map's, where there is no chance. */
+  uniform: number | null;
+  /** Where it lies between chance (0) and ceiling (1); null without both. */
+  beyond: number | null;
+  /** Mean over all images of the data set. */
+  mean: number | null;
+  /** Lower end of the mean's 95% interval. */
+  low: number | null;
+  /** Upper end. */
+  high: number | null;
+  /** Images in the mean. */
+  n: number | null;
+}
+
+/** A head. */
+export interface HeadLine {
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number;
+  /** From 0; null: heads are fused. */
+  head: number;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** The best score that is possible; null where there is no such bound. */
+  ceiling: number | null;
+  /** How many scores the mean is over. */
+  n: number | null;
+  /** How many have no defined score. */
+  undefined: number | null;
+  /** 1 is best; equal ones share a rank. */
+  rank: number | null;
+}
+
+/** Heads by labels of regions: which head looks at what. */
+export interface HeadMatrix {
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** Labels, in order. */
+  labels: string[];
+  /** Regions of each label. */
+  counts: number[];
+  /** Layer and head of each line. */
+  heads: [number, number][];
+  /** The scores; null: undefined. */
+  values: ((number | null)[])[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** The heads of one model, the best first. */
+export interface HeadRanking {
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: HeadLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Whether the service is up, and what it has loaded. */
+export interface Health {
+  /** Always ok: the service answers. */
+  status: "ok";
+  /** Of the program. */
+  version: string;
+  /** Name of the study. */
+  study: string;
+  /** How many images. */
+  images: number;
+  /** How many models. */
+  models: number;
+  /** How many of them are stored. */
+  tasks_done: number;
+  /** How many tasks the study has. */
+  tasks_all: number;
+  /** Whether the images can be shown. */
+  pictures: boolean;
+  /** Whether maps were kept. */
+  maps: boolean;
+  /** Whether single heads were stored. */
+  heads: boolean;
+  /** Names of stored evaluations. */
+  detection: string[];
+  /** Whether the sparsity report can be made. */
+  sparsity: boolean;
+  /** Names of the checks that are stored. */
+  checks: string[];
+  /** Names of the stored analyses. */
+  prototypes: string[];
+  /** Whether reviews are stored. */
+  reviews: boolean;
+  /** Why something is not there. */
+  missing: Record<string, string>;
+}
+
+/** An image with its regions. */
+export interface ImageDetail {
+  /** Id of the image. */
+  image: string;
+  /** Labels, in order. */
+  labels: string[];
+  /** Part of the data; empty: none. */
+  split: string;
+  /** Of the image, in pixels; null: not known. */
+  width: number | null;
+  /** Of the image, in pixels; null: not known. */
+  height: number | null;
+  /** Share of the image that is annotated. */
+  area: number | null;
+  /** The regions, or how many. */
+  regions: RegionInfo[];
+  /** What the study's classifiers say of the image. */
+  predictions: Prediction[];
+}
+
+/** The heads on one image, the best first. */
+export interface ImageHeads {
+  /** Id of the image. */
+  image: string;
+  /** Index of a region in the annotation; null: all of them together. */
+  region: number | null;
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: HeadLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** One image's scores over the layers. */
+export interface ImageLayers {
+  /** Id of the image. */
+  image: string;
+  /** Index of a region in the annotation; null: all of them together. */
+  region: number | null;
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The points of the line, from left to right. */
+  points: Point[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Scores of one map against the union of an image's regions, or one of them. */
+export interface ImageMetrics {
+  /** Id of the image. */
+  image: string;
+  /** Index of a region in the annotation; null: all of them together. */
+  region: number | null;
+  /** Name of what is annotated. */
+  label: string | null;
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Intersection over union. */
+  iou: number | null;
+  /** Of the IoU. */
+  chance: number | null;
+  /** Of the IoU. */
+  ceiling: number | null;
+  /** (iou − chance) / (ceiling − chance) */
+  corrected: number | null;
+  /** Share of the map's energy on the annotation. */
+  coverage: number | null;
+  /** Share of what is annotated that was selected, or found. */
+  recall: number | null;
+  /** Share of what was selected, or found, that is right. */
+  precision: number | null;
+  /** How many times denser annotation is among the selected pixels than anywhere. */
+  lift: number | null;
+  /** 1 where the map's maximum lies on the annotation, 0 where not; shared by ties. */
+  pointing: number | null;
+  /** Share of the pixels that is selected. */
+  attention_area: number | null;
+  /** Share of the pixels that is annotated. */
+  annotation_area: number | null;
+  /** Share of the annotated area that the model could see. */
+  visible: number | null;
+  /** All of these and more, each with chance. */
+  figures: Figure[];
+  /** What disagreeing metrics may mean, in words; or empty. */
+  divergence: string;
+  /** Share of images that score less than this one. */
+  rank: number | null;
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** All models on one image. */
+export interface ImageModels {
+  /** Id of the image. */
+  image: string;
+  /** Index of a region in the annotation; null: all of them together. */
+  region: number | null;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: ImageModelsLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** One model and method on one image. */
+export interface ImageModelsLine {
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** The best score that is possible; null where there is no such bound. */
+  ceiling: number | null;
+  /** 1 is best; equal ones share a rank. */
+  rank: number | null;
+}
+
+/** A page of images. */
+export interface ImagePage {
+  /** Images that pass the filters. */
+  total: number;
+  /** How many were left out before. */
+  offset: number;
+  /** How many at most. */
+  limit: number;
+  /** By what the images are sorted. */
+  sort: string;
+  /** Whether the smallest come first. */
+  ascending: boolean;
+  /** Whose values stand beside the images. */
+  metric: string;
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** What must be known to read the numbers. */
+  note: string;
+  /** What was found, in order. */
+  items: ImageSummary[];
+}
+
+/** One image's IoU over the percentiles. */
+export interface ImagePercentiles {
+  /** Id of the image. */
+  image: string;
+  /** Index of a region in the annotation; null: all of them together. */
+  region: number | null;
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The points of the line, from left to right. */
+  points: Point[];
+  /** The highest point; null where none is defined. */
+  best: Point | null;
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** An image in the gallery. */
+export interface ImageSummary {
+  /** Id of the image. */
+  image: string;
+  /** Labels, in order. */
+  labels: string[];
+  /** Part of the data; empty: none. */
+  split: string;
+  /** Of the image, in pixels; null: not known. */
+  width: number | null;
+  /** Of the image, in pixels; null: not known. */
+  height: number | null;
+  /** Annotated share. */
+  area: number | null;
+  /** How many regions are scored. */
+  regions: number;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** The best score that is possible; null where there is no such bound. */
+  ceiling: number | null;
+  /** Share of the annotated area that the model saw. */
+  visible: number | null;
+  /** What is to be known of the image. */
+  warnings: ("cropped" | "undefined" | "dropped" | "no regions")[];
+}
+
+/** A label of regions or of images. */
+export interface LabelInfo {
+  /** Name of what is annotated. */
+  label: string;
+  /** Regions, or images, that have it. */
+  count: number;
+  /** How many images. */
+  images: number;
+  /** The labels right above. */
+  parents: string[];
+}
+
+/** The best first, baselines among them. */
+export interface Leaderboard {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: LeaderboardLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A model, method and target. */
+export interface LeaderboardLine {
+  /** As figures call it; the same in every answer. */
+  name: string;
+  /** How many share it: equal baselines are one line. */
+  models: number;
+  /** 1 is best; equal ones share a rank. */
+  rank: number | null;
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** Median over images. */
+  median: number | null;
+  /** Standard deviation over images. */
+  std: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** The best score that is possible; null where there is no such bound. */
+  ceiling: number | null;
+  /** What a uniform map gets, where the metric has no chance. */
+  uniform: number | null;
+  /** The score with 0 at chance and 1 at the ceiling. */
+  corrected: number | null;
+  /** How many scores the mean is over. */
+  n: number;
+  /** How many have no defined score. */
+  undefined: number;
+  /** How the layer was chosen, in words; empty where there was no choice. */
+  chosen: string;
+}
+
+/** What stands before the values in the binary answer of /api/maps/{id}. */
+export interface MapHeader {
+  /** Id of the image. */
+  image: string;
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Rows of the raster. */
+  rows: number;
+  /** Columns of the raster. */
+  columns: number;
+  /** Where the raster lies on the image. */
+  place: MapPlace;
+  /** Least value, as the map is read. */
+  low: number;
+  /** Greatest value, as the map is read. */
+  high: number;
+  /** The same over a sample of images. */
+  dataset_low: number | null;
+  /** The greatest value over a sample of images. */
+  dataset_high: number | null;
+  /** Rows and columns of the model's own grid. */
+  cells: [number, number];
+  /** Where that grid lies, which may reach beyond the image. */
+  cells_place: MapPlace | null;
+  /** Indices of the masks that follow, in order. */
+  regions: number[];
+  /** Whether a mask of pixels that do not count comes last. */
+  ignore: boolean;
+  /** Pixels that count. */
+  kept: number;
+  /** What the values that follow are to be multiplied by, a power of 2: 1 unless they are too large or too small for 32 bits. Scores do not depend on it. */
+  scale: number;
+}
+
+/** Where the raster of a map lies on its image. */
+export interface MapPlace {
+  /** Left edge of the raster, as a share of the image's width. */
+  x0: number;
+  /** Upper edge, as a share of the image's height. */
+  y0: number;
+  /** Right edge, as a share of the image's width. */
+  x1: number;
+  /** Lower edge, as a share of the image's height. */
+  y1: number;
+}
+
+/** A method of the study. */
+export interface MethodInfo {
+  /** What it is called. */
+  name: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What the method shows. */
+  what: string;
+  /** How values of the map are read. */
+  sign: string;
+  /** Whether there are layers. */
+  layered: boolean;
+  /** Who found the method. */
+  paper: string;
+  /** What the maps explain; none: no class. */
+  targets: string[];
+}
+
+/** What a metric is, from the one table of metrics. */
+export interface MetricInfo {
+  /** What it is called. */
+  name: string;
+  /** For people. */
+  title: string;
+  /** In one line. */
+  meaning: string;
+  /** Whether more or less is better. */
+  direction: "higher" | "lower" | "neither";
+  /** Of its range; null: no bound. */
+  low: number | null;
+  /** The greatest value that is possible; null: no bound. */
+  high: number | null;
+  /** Formula of what no information scores. */
+  chance: string | null;
+  /** Formula of the best that is possible. */
+  ceiling: string | null;
+  /** What has the score: a map, a region, or the data set. */
+  level: string;
+  /** Kind of metric. */
+  category: string;
+  /** What the metric is for. */
+  role: string;
+  /** Whether it matters where the values lie. */
+  spatial: boolean;
+  /** What must be known for it. */
+  needs: string[];
+  /** When it is not defined. */
+  undefined: string[];
+  /** What the metric tells best. */
+  best_for: string;
+  /** What the metric does not tell. */
+  limitation: string;
+  /** Where the metric comes from. */
+  citation: string;
+  /** Whether names end in @threshold. */
+  thresholded: boolean;
+}
+
+/** All metrics, and the names that this study stored. */
+export interface MetricTable {
+  /** The metrics. */
+  metrics: MetricInfo[];
+  /** The scores that the study stored. */
+  stored: string[];
+  /** By which images can be sorted. */
+  sortable: string[];
+  /** What is taken where nothing is asked for. */
+  default: string;
+}
+
+/** A model of the study. */
+export interface ModelInfo {
+  /** What it is called. */
+  name: string;
+  /** Name of the model without its variant. */
+  base: string;
+  /** Of the model; empty: none. */
+  variant: string;
+  /** How many; 0: none. */
+  layers: number;
+  /** How many were kept apart in any layer; 0: fused alone. */
+  heads: number;
+  /** Which layers are stored by any method; a study need not ask for all. */
+  layer_numbers: number[];
+  /** Which heads were kept apart. */
+  head_numbers: number[];
+  /** Whether it stands for baselines that see no model. */
+  baseline: boolean;
+  /** The methods. */
+  methods: string[];
+  /** Whether similarity to a region can be asked of it. */
+  similarity: boolean;
+}
+
+/** One point of a curve. */
+export interface Point {
+  /** Layer or percentile. */
+  x: number;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** The best score that is possible; null where there is no such bound. */
+  ceiling: number | null;
+  /** How many scores the mean is over. */
+  n: number | null;
+  /** How many have no defined score. */
+  undefined: number | null;
+}
+
+/** What a classifier says of an image. */
+export interface Prediction {
+  /** Full name of the model. */
+  model: string;
+  /** The class that the model says. */
+  predicted: string;
+  /** That the model gives to it. */
+  probability: number | null;
+  /** Name of what is annotated. */
+  label: string;
+  /** Whether the label was predicted; null where the image has none. */
+  correct: boolean | null;
+}
+
+/** What went wrong, as RFC 9457 has it. */
+export interface Problem {
+  /** Kind of problem. */
+  type: string;
+  /** Kind of problem in words. */
+  title: string;
+  /** The HTTP status. */
+  status: number;
+  /** What was expected, and what was seen. */
+  detail: string;
+  /** The part of the request that is wrong. */
+  field: string | null;
+}
+
+/** How far a study has come. */
+export interface Progress {
+  /** How many are done. */
+  done: number;
+  /** How many there are. */
+  all: number;
+  /** Whether a process writes the store now. */
+  running: boolean;
+  /** Whether all tasks are done. */
+  finished: boolean;
+  /** How many scores are stored. */
+  rows: number;
+  /** When the last task was stored; ISO 8601. */
+  updated: string | null;
+  /** Changes whenever answers may. */
+  version: string;
+}
+
+/** Means over the images by layer. */
+export interface Progression {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: ProgressionLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** One line over layers, or percentiles. */
+export interface ProgressionLine {
+  /** As figures call it; the same in every answer. */
+  name: string;
+  /** How many share it: equal baselines are one line. */
+  models: number;
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** False: no layers; its one point (x 0) stands beside any layer. */
+  layered: boolean;
+  /** The points of the line, from left to right. */
+  points: Point[];
+}
+
+/** Analyses of prototypes that are stored. */
+export interface PrototypeList {
+  /** What they are called. */
+  names: string[];
+}
+
+/** Ranks of lines by metrics; equal ones share a rank. */
+export interface Ranking {
+  /** The metrics. */
+  metrics: string[];
+  /** The lines of the table, in order. */
+  lines: RankingLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** The mean and the rank of a line by one metric. */
+export interface RankingCell {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** 1 is best; equal ones share a rank. */
+  rank: number | null;
+  /** Whether it differs from the best beyond chance; null: not tested. */
+  significant: boolean | null;
+}
+
+/** One line of the ranking heatmap. */
+export interface RankingLine {
+  /** As figures call it; the same in every answer. */
+  name: string;
+  /** How many share it: equal baselines are one line. */
+  models: number;
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** The scores of a line, one for each metric; or rows and columns of the model's grid. */
+  cells: RankingCell[];
+}
+
+/** An annotated region. */
+export interface RegionInfo {
+  /** In the order of the annotation file; bbox/{bbox_index}. */
+  index: number;
+  /** Name of what is annotated. */
+  label: string;
+  /** The labels above, the nearest first. */
+  ancestors: string[];
+  /** Shape of the region: box, polygon, mask, point …; empty: the data are gone. */
+  kind: string;
+  /** x0, y0, x1, y1 as shares. */
+  box: [number, number, number, number];
+  /** Rings of x, y as shares, of regions that are no boxes. */
+  outline: [number, number][][];
+  /** Share of the image that it covers. */
+  area: number | null;
+  /** Why it is not scored; empty: it is. */
+  dropped: string;
+  /** Whether it counts for nothing, neither for nor against a map. */
+  ignore: boolean;
+}
+
+/** Reviews of proposed annotations that are stored. */
+export interface ReviewList {
+  /** How many there are. */
+  count: number;
+}
+
+/** How much an image's score moved from a to b. */
+export interface Shift {
+  /** Id of the image. */
+  image: string;
+  /** Score of a on the image. */
+  a: number | null;
+  /** Score of b on the image. */
+  b: number | null;
+  /** b − a */
+  difference: number | null;
+}
+
+/** A box, or a region of the annotation, to which patches are compared. */
+export interface SimilarityAsked {
+  /** x0, y0, x1, y1 as shares of the image. */
+  box?: [number, number, number, number] | null;
+  /** Index of a region, in place of a box. */
+  region?: number | null;
+  /** Full name of the model. */
+  model?: string | null;
+  /** From 0; the last features unless given. */
+  layer?: number | null;
+}
+
+/** What missing labels may have done to the scores. */
+export interface Sparsity {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** Name of the line that the report is mostly about. */
+  main: string;
+  /** How many images. */
+  images: number;
+  /** The regions, or how many. */
+  regions: number;
+  /** What was found, in sentences. */
+  findings: [string, string][];
+  /** What would tell more, in sentences. */
+  missing: string[];
+  /** The numbers, by name. */
+  tables: Record<string, Table>;
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** How far the report that is being made has come. */
+export interface SparsityProgress {
+  /** Whether one is being made now; others wait for it. */
+  making: boolean;
+  /** Which score it is about. */
+  metric: string | null;
+  /** What is being done. */
+  step: string | null;
+  /** Of this step. */
+  done: number;
+  /** Of this step; the number of steps is not known beforehand. */
+  all: number;
+}
+
+/** What was asked, of what, by what. */
+export interface StudyInfo {
+  /** What it is called. */
+  name: string;
+  /** Name of the folder of the store. */
+  path: string;
+  /** Every choice, as in the study's file. */
+  study: Record<string, unknown>;
+  /** The study's file. */
+  yaml: string;
+  /** Versions, digests, machine. */
+  provenance: Record<string, unknown>;
+  /** A line for each source of maps: tasks, done. */
+  plan: Table;
+  /** The models, or how many. */
+  models: ModelInfo[];
+  /** The methods. */
+  methods: MethodInfo[];
+  /** Of regions, with the labels above. */
+  labels: LabelInfo[];
+  /** Of images. */
+  styles: LabelInfo[];
+  /** Parts of the data. */
+  splits: string[];
+  /** How many images. */
+  images: number;
+  /** Those of the study. */
+  percentiles: number[];
+  /** Rules that were stored. */
+  selections: string[];
+  /** On which raster maps were scored. */
+  resolution: string;
+  /** What is chosen where nothing is asked for; null while nothing is stored. */
+  default: Choice | null;
+  /** Version of the images' files: with it as ?v= they may be kept for ever. */
+  pictures: string;
+  /** Names for /api/export/{name}. */
+  downloads: string[];
+}
+
+/** Means over the images by percentile. */
+export interface Sweep {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: ProgressionLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Any table: columns and lines. */
+export interface Table {
+  /** Columns, from left to right. */
+  columns: string[];
+  /** Rows, from top to bottom; or how many. */
+  rows: unknown[][];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+export type HealthQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const healthWords: readonly string[] = ["v"];
+
+/** Whether the service is up */
+export function health(query: HealthQuery = {}, asked?: Asked): Promise<Health> {
+  return ask<Health>(urlOf("/api/health", query), asked);
+}
+
+export type ProgressQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const progressWords: readonly string[] = ["v"];
+
+/** How far the study has come */
+export function progress(query: ProgressQuery = {}, asked?: Asked): Promise<Progress> {
+  return ask<Progress>(urlOf("/api/progress", query), asked);
+}
+
+export type MetricsQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const metricsWords: readonly string[] = ["v"];
+
+/** All metrics */
+export function metrics(query: MetricsQuery = {}, asked?: Asked): Promise<MetricTable> {
+  return ask<MetricTable>(urlOf("/api/metrics", query), asked);
+}
+
+export type StudyQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const studyWords: readonly string[] = ["v"];
+
+/** What was asked, of what, by what */
+export function study(query: StudyQuery = {}, asked?: Asked): Promise<StudyInfo> {
+  return ask<StudyInfo>(urlOf("/api/study", query), asked);
+}
+
+export type ImagesQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+  /** A stored score, or image, area, regions, split; the score that stands beside the images unless given. Undefined ones come last. */
+  sort?: string | null;
+  /** Smallest first. */
+  ascending?: boolean | null;
+  /** Only images with a region of this label, or of one below it. */
+  label?: string | null;
+  /** Only images that have this label. */
+  style?: string | null;
+  /** Only images of this part of the data. */
+  split?: string | null;
+  /** Only images with this in their id or labels. */
+  text?: string | null;
+  /** Only these images: ids, separated by commas. */
+  ids?: string | null;
+  /** Only images with this warning. */
+  warning?: "cropped" | "undefined" | "dropped" | "no regions" | null;
+  /** How many at most. */
+  limit?: number | string | null;
+  /** How many to leave out. */
+  offset?: number | string | null;
+};
+
+export const imagesWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric", "sort", "ascending", "label", "style", "split", "text", "ids", "warning", "limit", "offset"];
+
+/** A page of images */
+export function images(query: ImagesQuery = {}, asked?: Asked): Promise<ImagePage> {
+  return ask<ImagePage>(urlOf("/api/images", query), asked);
+}
+
+export type ImageDetailQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const imageDetailWords: readonly string[] = ["v"];
+
+/** An image with its regions */
+export function imageDetail(imageId: string, query: ImageDetailQuery = {}, asked?: Asked): Promise<ImageDetail> {
+  return ask<ImageDetail>(urlOf(`/api/images/${encodeURIComponent(imageId)}`, query), asked);
+}
+
+export type ImageFileQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const imageFileWords: readonly string[] = ["v"];
+
+/** The picture of an image */
+export function imageFileUrl(imageId: string, query: ImageFileQuery = {}): string {
+  return urlOf(`/api/images/${encodeURIComponent(imageId)}/file`, query);
+}
+
+export type ImageThumbnailQuery = {
+  /** Pixels of the longer side, at most. */
+  size?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const imageThumbnailWords: readonly string[] = ["size", "v"];
+
+/** A small picture of an image */
+export function imageThumbnailUrl(imageId: string, query: ImageThumbnailQuery = {}): string {
+  return urlOf(`/api/images/${encodeURIComponent(imageId)}/thumbnail`, query);
+}
+
+export type GetMapQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getMapWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** One map, as numbers */
+export function getMap(imageId: string, query: GetMapQuery = {}, asked?: Asked): Promise<ArrayBuffer> {
+  return bytesOf(urlOf(`/api/maps/${encodeURIComponent(imageId)}`, query), asked);
+}
+
+export type GetMapHeaderQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getMapHeaderWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** What a map is, without its numbers */
+export function getMapHeader(imageId: string, query: GetMapHeaderQuery = {}, asked?: Asked): Promise<MapHeader> {
+  return ask<MapHeader>(urlOf(`/api/maps/${encodeURIComponent(imageId)}/header`, query), asked);
+}
+
+export type GetHeatmapQuery = {
+  /** Of the map; inferno unless given, for signed maps blue, white, red. */
+  colour?: "inferno" | "viridis" | "greys" | "rdbu" | null;
+  /** Interpolate between the cells of the map; else they are shown. */
+  smooth?: boolean | null;
+  /** Colours mean the same on all images; else on this one alone. */
+  fixed?: boolean | null;
+  /** Pixels of the longer side. */
+  size?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getHeatmapWords: readonly string[] = ["colour", "smooth", "fixed", "size", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** One map in colours */
+export function getHeatmapUrl(imageId: string, query: GetHeatmapQuery = {}): string {
+  return urlOf(`/api/maps/${encodeURIComponent(imageId)}/heatmap.png`, query);
+}
+
+export type GetOverlayQuery = {
+  /** How much of the image the colours cover. */
+  opacity?: number | string | null;
+  /** Of the map; inferno unless given, for signed maps blue, white, red. */
+  colour?: "inferno" | "viridis" | "greys" | "rdbu" | null;
+  /** Draw the edges of the regions. */
+  outline?: boolean | null;
+  /** Interpolate between the cells of the map; else they are shown. */
+  smooth?: boolean | null;
+  /** Colours mean the same on all images; else on this one alone. */
+  fixed?: boolean | null;
+  /** Pixels of the longer side. */
+  size?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getOverlayWords: readonly string[] = ["opacity", "colour", "outline", "smooth", "fixed", "size", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** One map in colours over its image */
+export function getOverlayUrl(imageId: string, query: GetOverlayQuery = {}): string {
+  return urlOf(`/api/maps/${encodeURIComponent(imageId)}/overlay.png`, query);
+}
+
+export type GetImageMetricsQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getImageMetricsWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** Scores of one map against all regions of its image */
+export function getImageMetrics(imageId: string, query: GetImageMetricsQuery = {}, asked?: Asked): Promise<ImageMetrics> {
+  return ask<ImageMetrics>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}`, query), asked);
+}
+
+export type GetRegionMetricsQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getRegionMetricsWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** Scores of one map against one region */
+export function getRegionMetrics(imageId: string, bboxIndex: number, query: GetRegionMetricsQuery = {}, asked?: Asked): Promise<ImageMetrics> {
+  return ask<ImageMetrics>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}/bbox/${encodeURIComponent(bboxIndex)}`, query), asked);
+}
+
+export type GetImageLayersQuery = {
+  /** Index of a region; all of them together unless given. */
+  region?: number | null | string;
+  /** A metric of /api/metrics, iou unless given; a threshold behind an @ takes the place of percentile and selection. */
+  metric?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getImageLayersWords: readonly string[] = ["region", "metric", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** One image's score over the layers */
+export function getImageLayers(imageId: string, query: GetImageLayersQuery = {}, asked?: Asked): Promise<ImageLayers> {
+  return ask<ImageLayers>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}/layers`, query), asked);
+}
+
+export type GetImagePercentilesQuery = {
+  /** Index of a region; all of them together unless given. */
+  region?: number | null | string;
+  /** A metric of /api/metrics, iou unless given; a threshold behind an @ takes the place of percentile and selection. */
+  metric?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getImagePercentilesWords: readonly string[] = ["region", "metric", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** One image's score over the percentiles */
+export function getImagePercentiles(imageId: string, query: GetImagePercentilesQuery = {}, asked?: Asked): Promise<ImagePercentiles> {
+  return ask<ImagePercentiles>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}/percentiles`, query), asked);
+}
+
+export type GetImageModelsQuery = {
+  /** Index of a region; all of them together unless given. */
+  region?: number | null | string;
+  /** A metric of /api/metrics, iou unless given; a threshold behind an @ takes the place of percentile and selection. */
+  metric?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getImageModelsWords: readonly string[] = ["region", "metric", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** All models on one image */
+export function getImageModels(imageId: string, query: GetImageModelsQuery = {}, asked?: Asked): Promise<ImageModels> {
+  return ask<ImageModels>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}/models`, query), asked);
+}
+
+export type GetImageHeadsQuery = {
+  /** Index of a region; all of them together unless given. */
+  region?: number | null | string;
+  /** A metric of /api/metrics, iou unless given; a threshold behind an @ takes the place of percentile and selection. */
+  metric?: string | null;
+  /** Heads of all layers; else of the layer of the choice alone. */
+  every_layer?: boolean | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const getImageHeadsWords: readonly string[] = ["region", "metric", "every_layer", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** The heads on one image */
+export function getImageHeads(imageId: string, query: GetImageHeadsQuery = {}, asked?: Asked): Promise<ImageHeads> {
+  return ask<ImageHeads>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}/heads`, query), asked);
+}
+
+export type GetExemplarsQuery = {
+  /** Label of regions, or one above theirs: list these in place of images. */
+  label?: string | null;
+  /** How many at most. */
+  limit?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const getExemplarsWords: readonly string[] = ["label", "limit", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Images on which a head does best */
+export function getExemplars(query: GetExemplarsQuery = {}, asked?: Asked): Promise<Exemplars> {
+  return ask<Exemplars>(urlOf("/api/heads/exemplars", query), asked);
+}
+
+export type SimilarityQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const similarityWords: readonly string[] = ["v"];
+
+/** How similar patches are to a region */
+export function similarity(imageId: string, body: SimilarityAsked, query: SimilarityQuery = {}, asked?: Asked): Promise<ArrayBuffer> {
+  return bytesOf(urlOf(`/api/similarity/${encodeURIComponent(imageId)}`, query), { ...asked, method: "POST", body });
+}
+
+export type LeaderboardQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const leaderboardWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** All models and methods, the best first */
+export function leaderboard(query: LeaderboardQuery = {}, asked?: Asked): Promise<Leaderboard> {
+  return ask<Leaderboard>(urlOf("/api/leaderboard", query), asked);
+}
+
+export type LayersQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const layersWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Scores by layer */
+export function layers(query: LayersQuery = {}, asked?: Asked): Promise<Progression> {
+  return ask<Progression>(urlOf("/api/layers", query), asked);
+}
+
+export type PercentilesQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const percentilesWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Scores by percentile */
+export function percentiles(query: PercentilesQuery = {}, asked?: Asked): Promise<Sweep> {
+  return ask<Sweep>(urlOf("/api/percentiles", query), asked);
+}
+
+export type RankingQuery = {
+  /** Scores to rank by, separated by commas; the usual ones unless given. */
+  metrics?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const rankingWords: readonly string[] = ["metrics", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Ranks of models and methods by several scores */
+export function ranking(query: RankingQuery = {}, asked?: Asked): Promise<Ranking> {
+  return ask<Ranking>(urlOf("/api/ranking", query), asked);
+}
+
+export type LabelBreakdownQuery = {
+  /** Add lines for the labels above; each counts all regions below it. */
+  ancestors?: boolean | null;
+  /** Leave out labels with fewer regions, or images. */
+  min_count?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const labelBreakdownWords: readonly string[] = ["ancestors", "min_count", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Scores of regions by label */
+export function labelBreakdown(query: LabelBreakdownQuery = {}, asked?: Asked): Promise<Breakdown> {
+  return ask<Breakdown>(urlOf("/api/breakdown/labels", query), asked);
+}
+
+export type StyleBreakdownQuery = {
+  /** Leave out labels with fewer regions, or images. */
+  min_count?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const styleBreakdownWords: readonly string[] = ["min_count", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Scores of images by label */
+export function styleBreakdown(query: StyleBreakdownQuery = {}, asked?: Asked): Promise<Breakdown> {
+  return ask<Breakdown>(urlOf("/api/breakdown/styles", query), asked);
+}
+
+export type HeadRankingQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const headRankingWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** The heads of a model, the best first */
+export function headRanking(query: HeadRankingQuery = {}, asked?: Asked): Promise<HeadRanking> {
+  return ask<HeadRanking>(urlOf("/api/heads", query), asked);
+}
+
+export type HeadMatrixQuery = {
+  /** Leave out labels with fewer regions, or images. */
+  min_count?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const headMatrixWords: readonly string[] = ["min_count", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Heads by labels of regions */
+export function headMatrix(query: HeadMatrixQuery = {}, asked?: Asked): Promise<HeadMatrix> {
+  return ask<HeadMatrix>(urlOf("/api/heads/matrix", query), asked);
+}
+
+export type CompareQuery = {
+  /** A model (or variant), a method, or the number of a layer. */
+  a: string | null;
+  /** A model (or variant), a method, or the number of a layer. */
+  b: string | null;
+  /** What a and b are. */
+  by?: "model" | "method" | "layer" | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const compareWords: readonly string[] = ["a", "b", "by", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Two models, variants, methods or layers, image by image */
+export function compare(query: CompareQuery, asked?: Asked): Promise<Comparison> {
+  return ask<Comparison>(urlOf("/api/compare", query), asked);
+}
+
+export type CompareShiftQuery = {
+  /** A model (or variant), a method, or the number of a layer. */
+  a: string | null;
+  /** A model (or variant), a method, or the number of a layer. */
+  b: string | null;
+  /** What a and b are. */
+  by?: "model" | "method" | "layer" | null;
+  /** raw: values as they are; share: each divided by the sum of its map. */
+  scale?: "raw" | "share" | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0. */
+  layer?: number | null | string;
+};
+
+export const compareShiftWords: readonly string[] = ["a", "b", "by", "scale", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer"];
+
+/** What b has more than a on one image, as a map */
+export function compareShift(imageId: string, query: CompareShiftQuery, asked?: Asked): Promise<ArrayBuffer> {
+  return bytesOf(urlOf(`/api/compare/${encodeURIComponent(imageId)}/shift`, query), asked);
+}
+
+export type SparsityQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const sparsityWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** What missing labels may have done to the scores */
+export function sparsity(query: SparsityQuery = {}, asked?: Asked): Promise<Sparsity> {
+  return ask<Sparsity>(urlOf("/api/sparsity", query), asked);
+}
+
+export type SparsityProgressQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const sparsityProgressWords: readonly string[] = ["v"];
+
+/** How far the sparsity report has come that is being made */
+export function sparsityProgress(query: SparsityProgressQuery = {}, asked?: Asked): Promise<SparsityProgress> {
+  return ask<SparsityProgress>(urlOf("/api/sparsity/progress", query), asked);
+}
+
+export type DetectionsQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const detectionsWords: readonly string[] = ["v"];
+
+/** The stored evaluations of detections */
+export function detections(query: DetectionsQuery = {}, asked?: Asked): Promise<DetectionList> {
+  return ask<DetectionList>(urlOf("/api/detection", query), asked);
+}
+
+export type DetectionQuery = {
+  /** Lowest score that counts; that of the stored confusion matrix unless given. */
+  confidence?: number | null | string;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const detectionWords: readonly string[] = ["confidence", "v"];
+
+/** All of one evaluation of detections */
+export function detection(name: string, query: DetectionQuery = {}, asked?: Asked): Promise<Detection> {
+  return ask<Detection>(urlOf(`/api/detection/${encodeURIComponent(name)}`, query), asked);
+}
+
+export type DetectionImagesQuery = {
+  /** Name of a class, or Background: a row or column of the confusion matrix. */
+  true?: string | null;
+  /** Name of a class, or Background: a row or column of the confusion matrix. */
+  predicted?: string | null;
+  /** Count these; errors unless given. */
+  state?: "TP" | "FP" | "FN" | null;
+  /** Lowest score that counts; that of the stored confusion matrix unless given. */
+  confidence?: number | null | string;
+  /** How many at most. */
+  limit?: number | string | null;
+  /** How many to leave out first. */
+  offset?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const detectionImagesWords: readonly string[] = ["true", "predicted", "state", "confidence", "limit", "offset", "v"];
+
+/** Images of an evaluation: behind a cell of the confusion matrix, or with most errors */
+export function detectionImages(name: string, query: DetectionImagesQuery = {}, asked?: Asked): Promise<DetectionImages> {
+  return ask<DetectionImages>(urlOf(`/api/detection/${encodeURIComponent(name)}/images`, query), asked);
+}
+
+export type DetectionImageQuery = {
+  /** Lowest score that counts; that of the stored confusion matrix unless given. */
+  confidence?: number | null | string;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const detectionImageWords: readonly string[] = ["confidence", "v"];
+
+/** Ground truth and detections of one image */
+export function detectionImage(name: string, imageId: string, query: DetectionImageQuery = {}, asked?: Asked): Promise<DetectionImage> {
+  return ask<DetectionImage>(urlOf(`/api/detection/${encodeURIComponent(name)}/images/${encodeURIComponent(imageId)}`, query), asked);
+}
+
+export type ExportFileQuery = {
+  /** Image of a figure of one image. */
+  image?: string | null;
+  /** Of labels.csv: add the labels above. */
+  ancestors?: boolean | null;
+  /** Dots per inch of PNG. */
+  dpi?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const exportFileWords: readonly string[] = ["image", "ancestors", "dpi", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** A table, a text or a figure as a file */
+export function exportFileUrl(name: string, query: ExportFileQuery = {}): string {
+  return urlOf(`/api/export/${encodeURIComponent(name)}`, query);
+}
+
+export type ChecksQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const checksWords: readonly string[] = ["v"];
+
+/** Checks of whether maps mean anything */
+export function checks(query: ChecksQuery = {}, asked?: Asked): Promise<CheckList> {
+  return ask<CheckList>(urlOf("/api/checks", query), asked);
+}
+
+export type PrototypesQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypesWords: readonly string[] = ["v"];
+
+/** Stored analyses of prototypes */
+export function prototypes(query: PrototypesQuery = {}, asked?: Asked): Promise<PrototypeList> {
+  return ask<PrototypeList>(urlOf("/api/prototypes", query), asked);
+}
+
+export type ReviewsQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewsWords: readonly string[] = ["v"];
+
+/** Stored reviews of proposed annotations */
+export function reviews(query: ReviewsQuery = {}, asked?: Asked): Promise<ReviewList> {
+  return ask<ReviewList>(urlOf("/api/reviews", query), asked);
+}

@@ -1,0 +1,14 @@
+export { ChartFrame, LoadedChart, type ChartFrameProps } from "./chart_frame";
+export { BASELINE, SERIES, cellColour, cellInk, lineLook, type LineLook, type Marker, type ScaleKind } from "./colours";
+export { HeatTable, ScaleBar, heatData, type HeatCell, type HeatTableProps } from "./heat_table";
+export { IntervalPlot, intervalData, type IntervalLine } from "./interval_plot";
+export { IntervalRows } from "./interval_rows";
+export type { IntervalRow } from "./interval_layout";
+export { Legend, type LegendItem } from "./legend";
+export { LineChart, lineData, type LineChartProps } from "./line_chart";
+export type { LinePoint, LineSeries } from "./line_parts";
+export { MarkerShape } from "./marker";
+export { ShiftBars, type ShiftBar } from "./shift_bars";
+export { SvgLink } from "./svg_link";
+export { linear, nearest, niceDomain, tickDigits, ticks, type Domain, type Scale } from "./scale";
+export { useSize } from "./use_size";

@@ -1,0 +1,240 @@
+/** Values with intervals, one below the other: chance and ceiling stand in every row. */
+import type { KeyboardEvent } from "react";
+
+import { interval, score, signed } from "../format";
+import {
+  axisValues,
+  fitted,
+  indentOf,
+  layoutOf,
+  spokenRow,
+  textWidth,
+  type IntervalLayout,
+  type IntervalRow,
+} from "./interval_layout";
+import { linear, niceDomain, tickDigits, ticks, type Domain, type Scale } from "./scale";
+import { SvgLink } from "./svg_link";
+import { useSize } from "./use_size";
+
+interface IntervalRowsProps {
+  /** What the drawing shows, read out. */
+  label: string;
+  rows: readonly IntervalRow[];
+  /** Under the axis. */
+  axis: string;
+  /** Values are differences: signs are written and zero is drawn. */
+  differences?: boolean;
+  domain?: Domain;
+  digits?: number;
+  /** What a click on a row does, read out after its numbers. */
+  verb?: string;
+}
+
+const HEAD = 24;
+const FOOT = 38;
+
+interface PartProps {
+  layout: IntervalLayout;
+  scale: Scale;
+}
+
+function Axis({ layout, scale, axis, height, differences }: PartProps & { axis: string; height: number; differences: boolean }) {
+  const marks = ticks(scale.domain, layout.narrow ? 4 : 6);
+  const digits = tickDigits(marks);
+  const middle = (layout.plot[0] + layout.plot[1]) / 2;
+  return (
+    <g aria-hidden="true" className="axes">
+      {marks.map((mark) => (
+        <g key={mark}>
+          <line
+            className={differences && mark === 0 ? "zero" : "grid"}
+            x1={scale(mark)}
+            x2={scale(mark)}
+            y1={HEAD}
+            y2={height - FOOT + 4}
+          />
+          <text className="tick" x={scale(mark)} y={height - FOOT + 17} textAnchor="middle">
+            {score(mark, digits)}
+          </text>
+        </g>
+      ))}
+      <text className="axis-title" x={middle} y={height - 5} textAnchor="middle">
+        {axis}
+      </text>
+    </g>
+  );
+}
+
+function Legend({ layout, rows }: { layout: IntervalLayout; rows: readonly IntervalRow[] }) {
+  const has = (read: (row: IntervalRow) => number | null | undefined) =>
+    rows.some((row) => typeof read(row) === "number");
+  const parts = [
+    { key: "mean", text: "mean, 95% interval", there: true },
+    { key: "chance", text: "chance", there: has(({ chance }) => chance) },
+    { key: "ceiling", text: "ceiling", there: has(({ ceiling }) => ceiling) },
+  ].filter(({ there }) => there);
+  let x = layout.plot[0];
+  return (
+    <g aria-hidden="true" className="interval-legend">
+      {parts.map(({ key, text }) => {
+        const at = x;
+        x += textWidth(text) + 34;
+        return (
+          <g key={key} transform={`translate(${at} 10)`}>
+            {key === "mean" ? (
+              <>
+                <line className="whisker" x1={0} x2={16} y1={0} y2={0} />
+                <circle className="dot" cx={8} cy={0} r={4} />
+              </>
+            ) : (
+              <line className={key} x1={8} x2={8} y1={-7} y2={7} />
+            )}
+            <text className="tick" x={21} y={4}>
+              {text}
+            </text>
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+function Mark({ row, scale, y }: { row: IntervalRow; scale: Scale; y: number }) {
+  const colour = row.colour ?? "var(--blue)";
+  const { value, low, high, chance, ceiling } = row;
+  return (
+    <g>
+      {typeof chance === "number" && <line className="chance" x1={scale(chance)} x2={scale(chance)} y1={y - 8} y2={y + 8} />}
+      {typeof ceiling === "number" && (
+        <line className="ceiling" x1={scale(ceiling)} x2={scale(ceiling)} y1={y - 8} y2={y + 8} />
+      )}
+      {typeof low === "number" && typeof high === "number" && (
+        <Whisker low={low} high={high} colour={colour} scale={scale} y={y} />
+      )}
+      {value !== null && (
+        <circle
+          className={row.hollow ? "dot hollow" : "dot"}
+          cx={scale(value)}
+          cy={y}
+          r={5}
+          {...(row.hollow ? { stroke: colour } : { fill: colour })}
+        />
+      )}
+    </g>
+  );
+}
+
+interface WhiskerProps {
+  low: number;
+  high: number;
+  colour: string;
+  scale: Scale;
+  y: number;
+}
+
+/** An interval; an arrow where it goes on beyond the axis. */
+function Whisker({ low, high, colour, scale, y }: WhiskerProps) {
+  const [first, last] = scale.domain;
+  const [x1, x2] = [scale(Math.max(first, low)), scale(Math.min(last, high))];
+  const arrow = (x: number, side: 1 | -1) => (
+    <path d={`M${x - side * 6} ${y - 5}L${x} ${y}L${x - side * 6} ${y + 5}`} fill="none" className="whisker" stroke={colour} />
+  );
+  return (
+    <>
+      <line className="whisker" stroke={colour} x1={x1} x2={x2} y1={y} y2={y} />
+      {low < first && arrow(x1, -1)}
+      {high > last && arrow(x2, 1)}
+    </>
+  );
+}
+
+function Toggle({ row, x, y }: { row: IntervalRow; x: number; y: number }) {
+  if (!row.toggle) return null;
+  const { open, run } = row.toggle;
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    run();
+  };
+  const name = `${open ? "Close" : "Open"} ${row.label}`;
+  return (
+    <g className="toggle" role="button" tabIndex={0} aria-expanded={open} aria-label={name} onClick={run} onKeyDown={press}>
+      <rect x={x} y={y - 12} width={24} height={24} rx={4} />
+      <text x={x + 12} y={y + 4} textAnchor="middle" aria-hidden="true">
+        {open ? "▾" : "▸"}
+      </text>
+    </g>
+  );
+}
+
+interface RowProps extends PartProps {
+  row: IntervalRow;
+  top: number;
+  tree: boolean;
+  digits: number;
+  differences: boolean;
+  verb: string;
+}
+
+function Row({ row, top, tree, digits, differences, verb, layout, scale }: RowProps) {
+  const { narrow, rowHeight, width, labelWidth, valueEnd, figureEnd } = layout;
+  const textY = narrow ? top + 16 : top + rowHeight / 2 + 4;
+  const markY = narrow ? top + 31 : top + rowHeight / 2;
+  const indent = indentOf(row, tree);
+  const label = fitted(row.label, labelWidth - indent);
+  const room = labelWidth - indent - textWidth(label) - 8;
+  const value = differences ? signed(row.value, digits) : score(row.value, digits);
+  const name = spokenRow(row, digits) + (row.href ? `; ${verb}` : "");
+  return (
+    <g className={row.current ? "interval-row current-row" : "interval-row"}>
+      <SvgLink href={row.href ?? null} label={name} current={row.current}>
+        <rect className="row-ground" x={0} y={top} width={width} height={rowHeight} />
+        <text className={row.toggle ? "row-label parent" : "row-label"} x={indent} y={textY}>
+          {label}
+          {row.detail && room > 30 && (
+            <tspan className="soft" dx={8}>
+              {fitted(row.detail, room)}
+            </tspan>
+          )}
+          <title>{row.detail ? `${row.label} · ${row.detail}` : row.label}</title>
+        </text>
+        <text className={row.value === null ? "row-value missing" : "row-value figure"} x={figureEnd} y={textY}>
+          {value}
+        </text>
+        {!narrow && (
+          <text className="row-value soft" x={valueEnd} y={textY}>
+            {interval(row.low, row.high, digits)}
+          </text>
+        )}
+        <Mark row={row} scale={scale} y={markY} />
+      </SvgLink>
+      <Toggle row={row} x={indent - 22} y={narrow ? top + 12 : markY} />
+    </g>
+  );
+}
+
+/** A drawing of rows; each row with an address opens the images behind it. */
+export function IntervalRows(props: IntervalRowsProps) {
+  const { label, rows, axis, differences = false, domain, digits = 3, verb = "show images" } = props;
+  const [box, width] = useSize<HTMLDivElement>();
+  const tree = rows.some((row) => row.toggle !== undefined || (row.depth ?? 0) > 0);
+  const layout = layoutOf(rows, width, tree);
+  const scale = linear(domain ?? niceDomain(axisValues(rows), [0]), layout.plot);
+  const height = HEAD + rows.length * layout.rowHeight + FOOT;
+  return (
+    <div ref={box}>
+      <svg className="chart interval-rows" role="group" aria-label={label} width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
+        <Axis layout={layout} scale={scale} axis={axis} height={height} differences={differences} />
+        <Legend layout={layout} rows={rows} />
+        {rows.map((row, place) => (
+          <Row
+            key={row.key}
+            row={row}
+            top={HEAD + place * layout.rowHeight}
+            {...{ tree, digits, differences, verb, layout, scale }}
+          />
+        ))}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { act, type ReactElement } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { DataTable, Score, Slider, compareCells, tableData, type Column } from ".";
+
+let root: Root;
+let box: HTMLElement;
+
+beforeEach(() => {
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+  box = document.createElement("div");
+  document.body.append(box);
+  root = createRoot(box);
+});
+
+afterEach(() => {
+  act(() => root.unmount());
+  box.remove();
+});
+
+const draw = (element: ReactElement) => act(() => root.render(element));
+
+interface Row {
+  name: string;
+  value: number | null;
+}
+const ROWS: Row[] = [
+  { name: "b", value: 0.2 },
+  { name: "c", value: null },
+  { name: "a", value: 0.9 },
+];
+const COLUMNS: Column<Row>[] = [
+  { key: "name", title: "Name", value: (row) => row.name },
+  { key: "value", title: "Value", value: (row) => row.value, align: "right" },
+];
+const names = () => [...box.querySelectorAll("tbody tr")].map((row) => row.firstElementChild?.textContent);
+
+describe("DataTable", () => {
+  it("sorts, with undefined last in both directions", () => {
+    draw(<DataTable columns={COLUMNS} rows={ROWS} rowKey={(row) => row.name} caption="t" />);
+    const button = box.querySelectorAll<HTMLButtonElement>(".sort")[1];
+    act(() => button?.click());
+    expect(names()).toEqual(["a", "b", "c"]);
+    act(() => button?.click());
+    expect(names()).toEqual(["b", "a", "c"]);
+    expect(box.querySelector("th[aria-sort]")?.getAttribute("aria-sort")).toBe("ascending");
+  });
+
+  it("shows undefined in words and leaves it empty in the file", () => {
+    draw(<DataTable columns={COLUMNS} rows={ROWS} rowKey={(row) => row.name} caption="t" />);
+    expect(box.textContent).toContain("undefined");
+    expect(tableData(COLUMNS, ROWS).rows[1]).toEqual(["c", null]);
+  });
+
+  it("shows the rest on demand", () => {
+    draw(<DataTable columns={COLUMNS} rows={ROWS} rowKey={(row) => row.name} caption="t" shown={2} />);
+    expect(names()).toHaveLength(2);
+    act(() => box.querySelector<HTMLButtonElement>(".table-box > .button")?.click());
+    expect(names()).toHaveLength(3);
+  });
+});
+
+it("compareCells reads numbers in names", () => {
+  expect(compareCells("layer 2", "layer 10", true)).toBeLessThan(0);
+});
+
+it("Score has chance and ceiling beside the value", () => {
+  draw(<Score value={0.25} chance={0.053} ceiling={0.971} low={0.2} high={0.3} />);
+  expect(box.textContent).toBe("0.250 [0.200, 0.300] · chance 0.053 · ceiling 0.971");
+});
+
+it("Slider keeps typed numbers inside its range", () => {
+  const changed = vi.fn();
+  draw(<Slider label="Percentile" value={90} min={1} max={99} onChange={changed} typed />);
+  const field = box.querySelector<HTMLInputElement>("input[type=number]");
+  act(() => {
+    if (field) field.value = "250";
+    field?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  });
+  expect(changed).toHaveBeenCalledWith(99);
+});

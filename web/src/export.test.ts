@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+
+import { csvOf, fileName, standalone } from "./export";
+
+describe("csvOf", () => {
+  it("leaves undefined values empty, never 0", () => {
+    expect(csvOf({ columns: ["a", "b"], rows: [[null, 0]] })).toBe("a,b\r\n,0\r\n");
+  });
+
+  it("quotes what would break the table", () => {
+    expect(csvOf({ columns: ["a"], rows: [['say "x", y\nz']] })).toBe('a\r\n"say ""x"", y\nz"\r\n');
+  });
+
+  it("keeps every digit", () => {
+    expect(csvOf({ columns: ["a"], rows: [[0.1234567890123456]] })).toContain("0.1234567890123456");
+  });
+});
+
+it("fileName has no path in it", () => {
+  expect(fileName("../demo/vit@lora: IoU", "csv")).toBe("demo-vit@lora-IoU.csv");
+  expect(fileName("///", "svg")).toBe("sightline.svg");
+});
+
+describe("standalone", () => {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.innerHTML = '<g class="line"><path d="M0 0" style="stroke: red"/></g><g data-passing=""><circle/></g>';
+  document.body.append(svg);
+
+  it("leaves out what only follows the pointer, and stands on white", () => {
+    const out = standalone(svg);
+    expect(out.querySelector("circle")).toBeNull();
+    expect(out.firstElementChild?.getAttribute("fill")).toBe("#ffffff");
+  });
+
+  it("writes styles into the drawing and leaves the page as it was", () => {
+    const out = standalone(svg);
+    expect(out.querySelector("path")?.getAttribute("stroke")).toBe("rgb(255, 0, 0)");
+    expect(out.querySelector("[class], [style]")).toBeNull();
+    expect(svg.querySelector("circle")).not.toBeNull();
+    expect(document.querySelector(".export-room")).toBeNull();
+  });
+});

@@ -1,0 +1,153 @@
+/** Which maps and which score the views are about; kept in the address. */
+import type { ModelInfo, StudyInfo } from "../../api/client";
+import { useMetricTable, useStudy } from "../../api/queries";
+import { Select, type Choosable } from "../../components";
+import { metricParts } from "../../format";
+import { setParams, useUrl, type Words } from "../../url";
+import { distinct } from "./lines";
+import { VIEW_INFO, type Field, type View } from "./views";
+
+const LAYER_RULES: readonly Choosable[] = [
+  { value: "", label: "best (same images)" },
+  { value: "split", label: "best, chosen on the other half" },
+  { value: "last", label: "last" },
+];
+
+/** Scores by name; those with thresholds stand together. */
+export function metricChoices(names: readonly string[], titles: ReadonlyMap<string, string>): Choosable[] {
+  return names.map((name) => {
+    const { metric, threshold } = metricParts(name);
+    const title = titles.get(metric) ?? metric;
+    return threshold === null
+      ? { value: name, label: title }
+      : { value: name, label: `${title} @${threshold}`, group: `${title} by threshold` };
+  });
+}
+
+/** Names of all metrics for people. */
+export function useTitles(): ReadonlyMap<string, string> {
+  const table = useMetricTable().data;
+  return new Map((table?.metrics ?? []).map(({ name, title }) => [name, title]));
+}
+
+/** The title of `metric[@threshold]`. */
+export function useTitle(name: string): string {
+  const { metric, threshold } = metricParts(name);
+  return (useTitles().get(metric) ?? metric) + (threshold === null ? "" : `@${threshold}`);
+}
+
+/** The words in the address that a view reads; others are kept for the other views. */
+export function useViewWords(view: View, also: readonly Field[] = []): Words {
+  const { params } = useUrl();
+  const words: Words = {};
+  for (const name of [...VIEW_INFO[view].fields, ...also]) {
+    const value = params.get(name);
+    if (value !== null && value !== "") words[name] = value;
+  }
+  return words;
+}
+
+interface FieldProps {
+  study: StudyInfo;
+  view: View;
+}
+
+function MetricField() {
+  const table = useMetricTable().data;
+  const titles = useTitles();
+  const { params } = useUrl();
+  if (!table) return null;
+  const value = params.get("metric") ?? table.default;
+  const options = metricChoices(table.stored, titles);
+  return <Select label="Score" value={value} options={options} onChange={(metric) => setParams({ metric })} />;
+}
+
+/** Models that a view can be about. */
+export function modelsFor(study: StudyInfo, view: View): readonly ModelInfo[] {
+  const heads = view === "heads" || view === "matrix";
+  return study.models.filter((model) => !model.baseline && (!heads || model.heads > 0));
+}
+
+function ModelField({ study, view }: FieldProps) {
+  const { params } = useUrl();
+  const names = modelsFor(study, view).map(({ name }) => ({ value: name, label: name }));
+  const all = { value: "", label: VIEW_INFO[view].single ? "best" : "all models" };
+  // Layers and heads of one model need not be another's.
+  const change = (model: string) => setParams({ model, layer: keptRule(params.get("layer")), head: null });
+  return <Select label="Model" value={params.get("model") ?? ""} options={[all, ...names]} onChange={change} />;
+}
+
+const keptRule = (layer: string | null): string | null =>
+  layer !== null && /^\d+$/.test(layer) ? null : layer;
+
+function MethodField({ study, view }: FieldProps) {
+  const { params } = useUrl();
+  const model = study.models.find(({ name }) => name === params.get("model"));
+  const names = study.methods
+    .filter(({ name }) => model === undefined || model.methods.includes(name))
+    .map(({ name, group }) => ({ value: name, label: name, group }));
+  const all = { value: "", label: VIEW_INFO[view].single ? "best" : "all methods" };
+  return (
+    <Select
+      label="Method"
+      value={params.get("method") ?? ""}
+      options={[all, ...names]}
+      onChange={(method) => setParams({ method, head: null })}
+    />
+  );
+}
+
+/** Layers that are stored of a model, or of any. */
+function layersOf(study: StudyInfo, model: string | null): number[] {
+  const models = study.models.filter(({ name }) => model === null || model === "" || name === model);
+  return distinct(models.flatMap((one) => one.layer_numbers)).sort((a, b) => a - b);
+}
+
+const numbered = (places: readonly number[], name: string): Choosable[] =>
+  places.map((place) => ({ value: String(place), label: `${name} ${place}` }));
+
+function LayerField({ study, view }: FieldProps) {
+  const { params } = useUrl();
+  const heads = view === "heads" || view === "matrix";
+  const rules = heads ? [{ value: "", label: "all layers" }] : LAYER_RULES;
+  const value = params.get("layer") ?? "";
+  const options = [...rules, ...numbered(layersOf(study, params.get("model")), "layer")];
+  const shown = options.some((option) => option.value === value) ? value : "";
+  return <Select label="Layer" value={shown} options={options} onChange={(layer) => setParams({ layer })} />;
+}
+
+function HeadField({ study }: FieldProps) {
+  const { params } = useUrl();
+  const model = study.models.find(({ name }) => name === params.get("model"));
+  const heads = model?.head_numbers ?? [];
+  if (heads.length === 0) return null;
+  const options = [{ value: "", label: "fused" }, ...numbered(heads, "head")];
+  return <Select label="Head" value={params.get("head") ?? ""} options={options} onChange={(head) => setParams({ head })} />;
+}
+
+function TargetField({ study }: FieldProps) {
+  const { params } = useUrl();
+  const targets = [...new Set(study.methods.flatMap((method) => method.targets))].filter((name) => name !== "");
+  if (targets.length < 2) return null;
+  const options = [{ value: "", label: "any" }, ...targets.map((name) => ({ value: name, label: name }))];
+  return (
+    <Select label="Explains" value={params.get("target") ?? ""} options={options} onChange={(target) => setParams({ target })} />
+  );
+}
+
+/** Fields of a view. */
+export function FilterBar({ view }: { view: View }) {
+  const study = useStudy().data;
+  if (!study) return null;
+  const fields = VIEW_INFO[view].fields;
+  return (
+    <div className="dashboard-filters" role="group" aria-label="What is shown">
+      {fields.includes("metric") && <MetricField />}
+      {fields.includes("model") && <ModelField study={study} view={view} />}
+      {fields.includes("method") && <MethodField study={study} view={view} />}
+      {fields.includes("layer") && <LayerField study={study} view={view} />}
+      {fields.includes("head") && <HeadField study={study} view={view} />}
+      {fields.includes("target") && <TargetField study={study} view={view} />}
+    </div>
+  );
+}

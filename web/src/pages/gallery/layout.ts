@@ -1,0 +1,120 @@
+/** Where the cards of the grid lie, and where the keyboard goes from one: pure, so that it is tested. */
+
+export type CardSize = "small" | "medium" | "large";
+
+export interface Grid {
+  readonly columns: number;
+  /** Width of a card in CSS pixels. */
+  readonly card: number;
+  /** Height of the picture on a card. */
+  readonly picture: number;
+  /** Height of a row, with the gap below it. */
+  readonly row: number;
+  readonly rows: number;
+}
+
+export const GAP = 12;
+/** Text below the picture: name, score with its bar, chips. Fixed, so that rows are equal. */
+const TEXT_HEIGHT = 92;
+/** Cards that are too narrow for score, chance and ceiling in one line. */
+const NARROW = 215;
+const NARROW_TEXT_HEIGHT = 110;
+const LEAST_WIDTH: Readonly<Record<CardSize, number>> = { small: 148, medium: 196, large: 290 };
+const SHAPE = 0.8;
+
+/** As many columns as fit, two at least: one column of pictures makes a poor gallery. */
+export function gridOf(width: number, total: number, size: CardSize): Grid {
+  const least = LEAST_WIDTH[size];
+  const fitting = Math.floor((width + GAP) / (least + GAP));
+  const columns = Math.max(size === "large" ? 1 : 2, fitting);
+  const card = Math.max(1, Math.floor((width - GAP * (columns - 1)) / columns));
+  const picture = Math.round(card * SHAPE);
+  return {
+    columns,
+    card,
+    picture,
+    row: picture + (card < NARROW ? NARROW_TEXT_HEIGHT : TEXT_HEIGHT) + GAP,
+    rows: Math.ceil(total / columns),
+  };
+}
+
+export type Move =
+  | "left"
+  | "right"
+  | "up"
+  | "down"
+  | "rowStart"
+  | "rowEnd"
+  | "first"
+  | "last"
+  | "pageUp"
+  | "pageDown";
+
+/** The move that a key asks for, as grids of the ARIA practices have it. */
+export function moveOf(key: string, control: boolean): Move | null {
+  switch (key) {
+    case "ArrowLeft":
+      return "left";
+    case "ArrowRight":
+      return "right";
+    case "ArrowUp":
+      return "up";
+    case "ArrowDown":
+      return "down";
+    case "Home":
+      return control ? "first" : "rowStart";
+    case "End":
+      return control ? "last" : "rowEnd";
+    case "PageUp":
+      return "pageUp";
+    case "PageDown":
+      return "pageDown";
+    default:
+      return null;
+  }
+}
+
+/** The card to which a move leads; the edges of the grid stop it. */
+export function moved(
+  index: number,
+  move: Move,
+  grid: { readonly columns: number; readonly total: number; readonly rowsShown: number },
+): number {
+  const { columns, total, rowsShown } = grid;
+  const start = index - (index % columns);
+  const page = columns * Math.max(1, rowsShown);
+  const inColumn = (next: number): number => (next < 0 || next >= total ? index : next);
+  const target: Readonly<Record<Move, number>> = {
+    left: index - 1,
+    right: index + 1,
+    up: inColumn(index - columns),
+    down: index + columns < total || start + columns >= total ? inColumn(index + columns) : total - 1,
+    rowStart: start,
+    rowEnd: start + columns - 1,
+    first: 0,
+    last: total - 1,
+    pageUp: index - page < 0 ? index % columns : index - page,
+    pageDown: index + page >= total ? total - 1 : index + page,
+  };
+  return Math.min(Math.max(target[move], 0), Math.max(total - 1, 0));
+}
+
+/** Numbers of the pages that hold the cards from `first` to `last` (both shown). */
+export function pagesBetween(
+  first: number,
+  last: number,
+  pageSize: number,
+  total: number,
+): number[] {
+  const end = Math.min(last, total - 1);
+  if (end < 0 || first > end) return [];
+  const from = Math.floor(Math.max(first, 0) / pageSize);
+  const to = Math.floor(end / pageSize);
+  return Array.from({ length: to - from + 1 }, (_, offset) => from + offset);
+}
+
+/** All whole numbers between two, both counted, in whichever order they come. */
+export function between(a: number, b: number): number[] {
+  const from = Math.min(a, b);
+  return Array.from({ length: Math.abs(a - b) + 1 }, (_, offset) => from + offset);
+}

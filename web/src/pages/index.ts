@@ -1,0 +1,66 @@
+/** The pages, each loaded when it is first opened. */
+import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+
+import type { Health } from "../api/client";
+
+export interface PageInfo {
+  name: string;
+  title: string;
+  /** Of the address; `/image/` takes a name after it. */
+  path: string;
+  /** Key after `g`. */
+  key?: string;
+  /** Whether the store has what it shows; always unless given. */
+  has?: (health: Health) => boolean;
+  component: LazyExoticComponent<ComponentType>;
+}
+
+export const PAGES: readonly PageInfo[] = [
+  { name: "gallery", title: "Gallery", path: "/", key: "g", component: lazy(() => import("./gallery")) },
+  { name: "compare", title: "Compare", path: "/compare", key: "c", component: lazy(() => import("./compare")) },
+  { name: "dashboard", title: "Dashboard", path: "/dashboard", key: "d", component: lazy(() => import("./dashboard")) },
+  {
+    name: "detection",
+    title: "Detection",
+    path: "/detection",
+    key: "t",
+    has: (health) => health.detection.length > 0,
+    component: lazy(() => import("./detection")),
+  },
+  {
+    name: "sparsity",
+    title: "Sparsity",
+    path: "/sparsity",
+    key: "p",
+    has: (health) => health.sparsity,
+    component: lazy(() => import("./sparsity")),
+  },
+  { name: "study", title: "Study", path: "/study", key: "s", component: lazy(() => import("./study")) },
+];
+
+export const IMAGE_PAGE: PageInfo = {
+  name: "image",
+  title: "Image",
+  path: "/image/",
+  component: lazy(() => import("./image")),
+};
+
+const SEGMENT = /^\/([a-z]+)(\/|$)/;
+
+/** Which page an address shows; null: none. */
+export function pageOf(path: string): PageInfo | null {
+  if (path === "/" || path === "/index.html") return PAGES[0] ?? null;
+  const first = SEGMENT.exec(path)?.[1];
+  if (first === "image") return path.length > IMAGE_PAGE.path.length ? IMAGE_PAGE : null;
+  return PAGES.find((page) => page.name === first) ?? null;
+}
+
+/** The image that the address names. */
+export function imageOf(path: string): string {
+  const name = path.slice(IMAGE_PAGE.path.length);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // Typed, and no name of an image: the page says so.
+  }
+}

@@ -1,0 +1,25 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// The service that answers /api while the app is developed: `sightline serve STORE`.
+const api = process.env["SIGHTLINE_API"] ?? "http://127.0.0.1:8000";
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: "../src/sightline/api/static",
+    emptyOutDir: true,
+    target: "es2022",
+    // Inlined files would be data: addresses, which the service's content policy forbids.
+    assetsInlineLimit: 0,
+  },
+  server: { proxy: { "/api": api } },
+  test: {
+    environment: "jsdom",
+    // One window for the files of a worker: making one takes longer than the tests themselves.
+    pool: "threads",
+    isolate: false,
+    maxWorkers: 2,
+    include: ["src/**/*.test.{ts,tsx}"],
+  },
+});
