@@ -4,7 +4,7 @@
 
 The service runs in a process of its own, as `sightline serve` does; the clients run in this one,
 on the same cores. Each client opens the app as a person does: a gallery with thumbnails, an image
-with its map and scores at percentiles that it has not asked for before, tables. A share of the
+with its map and scores, half of them at percentile 90, tables; none of them pauses. A share of the
 requests bring the tag of an answer and get 304. Printed are the times by kind of request, errors,
 requests a second, and the memory of the service as the minute goes by.
 """

@@ -144,12 +144,11 @@ def over_images(maps: Maps) -> np.ndarray:
 def deciding_aucs(maps: Maps, scenes: list[Scene]) -> np.ndarray:
     """Return the AUC of what decides in each scene, a line for each of `READINGS`."""
     values = over_images(maps)
-    above = np.maximum(values, 0)
-    read = np.abs(values) if maps.sign == "absolute" else above
     masks = [scene.deciding for scene in scenes]
-    return np.array(
-        [[auc(*pair) for pair in zip(one, masks, strict=True)] for one in (read, above)]
-    )
+    above = [auc(*pair) for pair in zip(np.maximum(values, 0), masks, strict=True)]
+    if maps.sign != "absolute":
+        return np.array([above, above])
+    return np.array([[auc(*pair) for pair in zip(np.abs(values), masks, strict=True)], above])
 
 
 def baseline_aucs(model: Model, name: str, scenes: list[Scene]) -> np.ndarray:

@@ -186,6 +186,7 @@ def _warm(service: Service) -> None:
 
     served = service.last
     steps: list[Callable[[], object]] = [
+        served.preload,
         lambda: study_of(served),
         lambda: health_of(served),
         lambda: served.scenes,

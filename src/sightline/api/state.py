@@ -252,9 +252,14 @@ class Served:
 
     def scores_of_all(self, name: Name, head: int | str | None, seed: int | None) -> Found:
         """Return a score of all maps on all images, by model and head, then by what made them."""
+        self.preload()
         where = Where(head=head, seed=seed)
         key = "scores of all", name, where
         return self.kept(key, lambda: sum_up(self.tables, [name], where)[name])
+
+    def preload(self) -> bool:
+        """Take the rows of whole images into memory, once all are there; say whether they are."""
+        return self.finished and self._opened.get("preload", self.tables.preload)
 
     def _find_line(self, name: Name, where: Where, layer: int | str | None) -> Line:
         # One query finds the scores of all maps: another choice of theirs needs none.

@@ -181,7 +181,7 @@ class Lines:
         """Return the score of each line on each image, with chance and ceiling."""
         models = list(dict.fromkeys(line.model for line in self.lines))
         methods = list(dict.fromkeys(pick.method for line in self.lines for pick in line.picks))
-        scores = self.tables.scores([name], models, methods)
+        scores = self.tables.scores([name], models, methods, whole=True)
         means = ", ".join(
             f"avg({what} ORDER BY seed) FILTER (NOT isnan(value)) AS {what}"
             for what in ("value", "chance", "ceiling")

@@ -246,7 +246,7 @@ def units_sql(tables: Tables, scores: str, where: str, by: str) -> str:
 def units_of(tables: Tables, name: Name, line: Line, by: str = "image") -> str:
     """Return the SQL of a line's scores, one for each image, or each combination of `by`."""
     methods = [pick.method for pick in line.picks]
-    scores = tables.scores([name], [line.model], methods)
+    scores = tables.scores([name], [line.model], methods, whole="region" not in by)
     if line.split:
         value = f"{line.value_sql()} AS value"
         scores = f"SELECT * REPLACE ({value}) FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)"
@@ -322,7 +322,7 @@ def _fits(pick: Candidate, where: Where) -> bool:
 def sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
     """Return the scores of all maps, by model and head, over each half of the images."""
     by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
-    scores = tables.scores(names, where.models, where.methods)
+    scores = tables.scores(names, where.models, where.methods, whole=True)
     units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by)
     sql = f"""WITH units AS ({units})
 SELECT metric, threshold, model, head, method, target, layer, coalesce(half, 0) AS half,

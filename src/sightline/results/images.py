@@ -87,7 +87,8 @@ def scores_of_images(tables: Tables, name: Name, line: Line) -> pd.DataFrame:
         image, value, chance, ceiling, visible (the share of the annotated area that the model
         could see).
     """
-    scores = tables.scores([name], [line.model], [pick.method for pick in line.picks])
+    methods = [pick.method for pick in line.picks]
+    scores = tables.scores([name], [line.model], methods, whole=True)
     seen = f"""SELECT image, min(visible) AS visible
 FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)
 WHERE region IS NULL AND {line.sql()} GROUP BY image"""
