@@ -32,7 +32,8 @@ demo: $(STAMP) web-if-node
 	$(BIN)/sightline demo
 	@if [ -f $(APP) ]; then echo "Look at it in a browser: $(BIN)/sightline serve runs/demo"; fi
 
-test: lint chromium web-test
+test: $(STAMP) chromium
+	@$(MAKE) --no-print-directory -j2 --output-sync lint web-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # Some machines need native parts that the lock file, written on another, does not name: `npm ci`

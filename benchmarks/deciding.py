@@ -136,28 +136,31 @@ def ask(
     return explain(model, images, card.name, batch=batch, params=params, **options)
 
 
-def over_images(maps: Maps) -> np.ndarray:
+def over_images(maps: Maps, size: int = SIZE) -> np.ndarray:
     """Return maps of one layer over their images, (images, size, size)."""
-    return maps.to_image(SIZE).stack()[:, 0, 0].astype(np.float64)
+    return maps.to_image(size).stack()[:, 0, 0].astype(np.float64)
 
 
-def deciding_aucs(maps: Maps, scenes: list[Scene]) -> np.ndarray:
-    """Return the AUC of what decides in each scene, a line for each of `READINGS`."""
-    values = over_images(maps)
-    masks = [scene.deciding for scene in scenes]
+def deciding_aucs(maps: Maps, scenes: list[Scene], step: int = 1) -> np.ndarray:
+    """Return the AUC of what decides in each scene, a line for each of `READINGS`.
+
+    With a step, on that many times fewer rows and columns.
+    """
+    values = over_images(maps, SIZE // step)
+    masks = [scene.deciding[step // 2 :: step, step // 2 :: step] for scene in scenes]
     above = [auc(*pair) for pair in zip(np.maximum(values, 0), masks, strict=True)]
     if maps.sign != "absolute":
         return np.array([above, above])
     return np.array([[auc(*pair) for pair in zip(np.abs(values), masks, strict=True)], above])
 
 
-def baseline_aucs(model: Model, name: str, scenes: list[Scene]) -> np.ndarray:
+def baseline_aucs(model: Model, name: str, scenes: list[Scene], step: int = 1) -> np.ndarray:
     """Return the AUC of a baseline in each scene; of random maps, the mean over several draws."""
     card = METHODS[name]
     seeds = range(DRAWS) if "seed" in card.params else [None]
     params = [None if seed is None else {"seed": seed} for seed in seeds]
-    drawn = [deciding_aucs(ask(model, card, scenes, params=one), scenes)[0] for one in params]
-    found: np.ndarray = np.mean(drawn, axis=0)
+    maps = (ask(model, card, scenes, params=one) for one in params)
+    found: np.ndarray = np.mean([deciding_aucs(one, scenes, step)[0] for one in maps], axis=0)
     return found
 
 

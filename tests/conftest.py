@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 # Some virtual machines announce AMX and die of it: torch in half precision is to do without.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
-settings.register_profile("sightline", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile(
+    "sightline",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    max_examples=60,  # the suite has its time
+)
 settings.load_profile("sightline")
 
 

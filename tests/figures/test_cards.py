@@ -92,8 +92,9 @@ def test_it_can_be_read_is_the_same_twice_and_has_live_text(
 ) -> None:
     figure = samples()[name](count)
     (svg,) = save(figure, tmp_path / "one", ("svg",))
-    (again,) = save(samples()[name](count), tmp_path / "two", ("svg",))
-    assert again.read_bytes() == svg.read_bytes()
+    if count == 3:  # what differs from time to time differs with few methods, too
+        (again,) = save(samples()[name](count), tmp_path / "two", ("svg",))
+        assert again.read_bytes() == svg.read_bytes()
     assert_legible(figure)
     assert_not_blank(figure)
     assert_live(figure, svg)

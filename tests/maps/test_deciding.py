@@ -24,6 +24,7 @@ from sightline.maps import METHODS, Method
 from sightline.models import Model, load_model
 
 PAIRS = 6
+STEP = 4  # of rows and columns: as good for an AUC
 # Facades that show it: of gradients that gain little, of most methods, and of changed copies.
 MANY, SOME, FEW = 40, 14, 6
 LITTLE = ("saliency", "smoothgrad", "input_x_gradient", "deeplift")
@@ -72,12 +73,12 @@ def aucs(name: str, method: str, count: int) -> Any:
     """How well what decides is found in each facade, by reading."""
     some = scenes(decides_by(name))[:count]
     card = METHODS[method]
-    return deciding_aucs(ask(model(name), card, some, params=few(card)), some)
+    return deciding_aucs(ask(model(name), card, some, params=few(card)), some, STEP)
 
 
 @cache
 def baseline_of(name: str, method: str) -> Any:
-    return baseline_aucs(model(name), method, scenes(decides_by(name)))
+    return baseline_aucs(model(name), method, scenes(decides_by(name)), STEP)
 
 
 def count_of(card: Method) -> int:
