@@ -132,7 +132,7 @@ class Served:
     version : str
         Changes whenever answers may.
     lock : RLock
-        To hold while something that only one thread may use is used: `scenes`.
+        To hold while something that only one thread may use is used: the drawing of figures.
     """
 
     def __init__(self, path: Path, version: str) -> None:
@@ -349,7 +349,7 @@ class Served:
 
     @property
     def scenes(self) -> Scenes:
-        """The maps and what they met, as they were scored; hold `lock` while using it.
+        """The maps and what they met, as they were scored; several threads may ask.
 
         Raises
         ------

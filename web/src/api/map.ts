@@ -106,9 +106,3 @@ export function useSimilarity(image: string, asked: Partial<SimilarityAsked> | n
     gcTime: 60_000,
   });
 }
-
-/** Map b less map a. */
-export function useShift(image: string, words: Query | null): Result<DecodedMap> {
-  const url = urlOf(`/api/compare/${encodeURIComponent(image)}/shift`, words ?? {});
-  return useQuery({ ...mapQuery(url), enabled: words !== null, placeholderData: keepPreviousData });
-}
