@@ -6,7 +6,8 @@ import io
 import json
 import math
 import shutil
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from PIL import Image
 from sightline.analysis import stored_predictions
 from sightline.api import create_app
 from sightline.api.outlines import outline_of, trace_rings
+from sightline.api.routes.images import _warnings
 from sightline.executors import run_study
 from sightline.records import Region
 from sightline.results import open_results
@@ -27,6 +29,7 @@ from sightline.study import Study
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sightline.api.state import Served
     from sightline.results import Results
 
 
@@ -446,3 +449,24 @@ def test_outlines_of_other_kinds() -> None:
     assert np.allclose([np.min(point, axis=0), np.max(point, axis=0)], [[0.1, 0.2], [0.3, 0.6]])
     triangle = Region("a", "polygon", (0, 0, 1, 1), mask=((0.0, 0.0, 1.0, 0.0, 0.5, 1.0),))
     assert outline_of(triangle, 10, 10) == (((0, 0), (1, 0), (0.5, 1)),)
+
+
+@pytest.mark.parametrize(
+    ("value", "visible", "dropped", "regions", "wanted"),
+    [
+        (0.5, 1.0, "", 1, []),
+        (0.5, 0.9, "", 1, ["cropped"]),
+        (None, 1.0, "", 1, ["undefined"]),
+        (0.5, 1.0, "outside", 1, ["dropped"]),
+        (0.5, 1.0, "unlabelled", 1, []),  # left out on purpose
+        (None, None, "", 0, ["undefined", "no regions"]),
+    ],
+)
+def test_each_warning_has_its_reason(
+    value: float | None, visible: float | None, dropped: str, regions: int, wanted: list[str]
+) -> None:
+    served = SimpleNamespace(
+        regions={"a": (SimpleNamespace(dropped=dropped),)},
+        images={"a": SimpleNamespace(regions=regions)},
+    )
+    assert list(_warnings(cast("Served", served), "a", value, visible)) == wanted
