@@ -34,7 +34,7 @@ demo: $(STAMP) web-if-node
 
 test: $(STAMP) chromium
 	@$(MAKE) --no-print-directory -j2 --output-sync lint web-test
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile
 
 # Some machines need native parts that the lock file, written on another, does not name: `npm ci`
 # refuses it there, and `npm install` takes what it names and adds these, without changing it.
@@ -82,6 +82,7 @@ bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks.maps
 	$(BENCH)/bin/python -m benchmarks.detection
 	$(BENCH)/bin/python -m benchmarks.methods
+	$(BENCH)/bin/python -m benchmarks.sanity
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

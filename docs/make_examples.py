@@ -1,6 +1,7 @@
 """Write the examples of the API's answers: python docs/make_examples.py STORE.
 
-The store must have heads, at least two models, and an evaluation of detections.
+The store must have heads, at least two models, all checks, and an evaluation of detections; its
+classifiers must have been asked what they predict.
 """
 
 from __future__ import annotations
@@ -18,14 +19,6 @@ from sightline.api.describing import EXAMPLES
 
 # No store has these yet.
 UNSTORED = {
-    "/api/checks": {
-        "checks": ["randomised"],
-        "table": {
-            "columns": ["check", "model", "method", "name", "value", "images"],
-            "rows": [["randomised/1", "demo/vit", "rollout", "iou@90", 0.061, 24]],
-            "note": "means over images",
-        },
-    },
     "/api/prototypes": {"names": ["parts"]},
     "/api/reviews": {"count": 12},
 }

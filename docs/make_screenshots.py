@@ -1,6 +1,6 @@
 """Take the pictures of `app.md`: each page of the app, in Chromium, into `docs/images/app/`.
 
-`python docs/make_screenshots.py` runs a small study into `runs/app` first (two minutes, once);
+`python docs/make_screenshots.py` runs a small study into `runs/app` first (some minutes, once);
 `python docs/make_screenshots.py runs/NAME` takes a store that is there. The app must be built
 (`make web`).
 """
@@ -32,6 +32,11 @@ STUDY = {
     "methods": ["cls", "rollout", "gradcam", "saliency", "random", "centre", "edge"],
     "heads": "all",
     "resolution": "pixels",
+    "checks": {
+        "randomisation": {"images": 16},
+        "faithfulness": {"images": 8, "measures": ["deletion", "insertion", "road_morf"]},
+        "parts": {"images": 12},
+    },
 }
 DETECTORS = ("eager", "careful")
 
@@ -55,6 +60,8 @@ SHOTS = (
     Shot("dashboard-ranking", "/dashboard?view=ranking", scheme="dark"),
     Shot("detection", "/detection"),
     Shot("sparsity", "/sparsity"),
+    Shot("checks", "/checks?model=demo/vit"),
+    Shot("checks-curves", "/checks?view=curves"),
     Shot("study", "/study"),
     Shot("phone", f"/image/{IMAGE}", 390, 844),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sightline.analysis.predictions import predictions_of
 from sightline.data import load_dataset, write_facades
@@ -15,12 +15,25 @@ from sightline.executors import run_study
 from sightline.results import open_results
 from sightline.store import write_detection
 from sightline.study import Study, demo_study
+from tests.loaded import loaded_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 COUNT = 16
 DETECTOR = "eager"
+CHECKS: dict[str, dict[str, Any]] = {
+    "randomisation": {"seeds": 2, "images": 3, "methods": ["gradcam"], "models": ["demo/cnn"]},
+    "faithfulness": {
+        "measures": ["deletion", "insertion"],
+        "steps": 4,
+        "images": 2,
+        "methods": ["gradcam"],
+        "models": ["demo/cnn"],
+    },
+    "parts": {"images": 3, "methods": ["gradcam"], "models": ["demo/cnn"]},
+}
+"""The checks of both studies: one method of one model, on few images."""
 SERVED = {
     "name": "served",
     "data": {"name": "facades", "count": 12, "seed": 7, "labelling": "representative"},
@@ -32,17 +45,20 @@ SERVED = {
     "selection": ["percentile", "mass60"],
     "resolution": 56,
     "seeds": [0, 1],
+    "checks": CHECKS,
 }
 """The study behind tests of the service and the app: heads, a variant, seeds, sparse labels."""
 
 
 def small_demo(count: int = COUNT) -> Study:
-    """Return the demo's study with fewer images, and fewer steps of what takes longest."""
+    """Return the demo's study with fewer images, scored on fewer pixels, with fewer steps."""
     study = demo_study().to_dict()
     study["data"]["count"] = count
+    study["resolution"] = 56  # of all models, as the demo's pixels are
     for method in study["methods"]:
         if "steps" in method["params"]:
             method["params"] = {"steps": 2}
+    study["checks"] = CHECKS
     return Study.from_dict(study)
 
 
@@ -57,9 +73,10 @@ def make_served_store(folder: Path) -> Path:
 
 
 def _with_answers(study: Study, folder: Path, count: int) -> Path:
-    store = run_study(study, folder, workers=1).store.path
-    with open_results(store) as results:
-        predictions_of(results)
+    with loaded_once():
+        store = run_study(study, folder, workers=1).store.path
+        with open_results(store) as results:
+            predictions_of(results)
     pictures = folder / "pictures"
     write_facades(load_dataset("facades", count=count, seed=7), pictures)
     write_imagined_detections(pictures)

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.analysis import stores
+from tests.loaded import drawn_once
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from sightline.analysis import SparsityReport
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_once() -> Iterator[None]:
+    with drawn_once():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +57,21 @@ def cropped(folder: Path, odd: Path) -> Path:
 def given(folder: Path, odd: Path) -> Path:
     """Maps made elsewhere, of all pictures but the last two."""
     return stores.run_given(folder, "given", folder / "pictures", range(7))
+
+
+@pytest.fixture(scope="session")
+def alone(sparse: Path) -> SparsityReport:
+    """What missing labels do to the sparse store, by itself."""
+    return stores.report_of(sparse)
+
+
+@pytest.fixture(scope="session")
+def joined(sparse: Path, gold: Path) -> SparsityReport:
+    """The same with a gold set."""
+    return stores.report_of(sparse, gold=gold)
+
+
+@pytest.fixture(scope="session")
+def complete(gold: Path) -> SparsityReport:
+    """The report of a store that lacks no labels, as far as it knows."""
+    return stores.report_of(gold)

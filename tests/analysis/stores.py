@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from sightline.analysis import sparsity_report
 from sightline.executors import run_study
+from sightline.results import open_results
 from sightline.study import Study
+from tests.loaded import loaded_once
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sightline.analysis import SparsityReport
+
 COUNT = 20  # fewer give no p-values of single images
+DRAWS = 60
 SIZES = ((60, 40), (40, 60), (60, 40), (60, 40), (40, 60), (60, 40), (60, 40), (40, 60), (60, 40))
 
 
@@ -29,7 +35,8 @@ def run(folder: Path, name: str, **keys: Any) -> Path:
         "percentiles": [90, 80],
         "batch": 8,
     }
-    run_study(Study(**{**given, **keys}), folder, workers=1)
+    with loaded_once():
+        run_study(Study(**{**given, **keys}), folder, workers=1)
     return folder / name
 
 
@@ -38,6 +45,12 @@ def run_facades(folder: Path, name: str, labelling: str, count: int, **keys: Any
     data = {"name": "facades", "count": count, "seed": 5, "labelling": labelling}
     given: dict[str, Any] = {"models": ["demo/vit", "demo/vit@seed2"], "seeds": [0, 1]}
     return run(folder, name, data=data, **{**given, **keys})
+
+
+def report_of(store: Path, **words: Any) -> SparsityReport:
+    """Say what missing labels do to the scores of a store."""
+    with open_results(store) as results:
+        return sparsity_report(results, draws=DRAWS, **words)
 
 
 def write_odd(folder: Path) -> Path:

@@ -12,8 +12,10 @@ from scipy.stats import spearmanr
 
 from sightline.analysis import open_scenes
 from sightline.analysis._rasters import coarser, read, to_cells
-from sightline.analysis.agreement import CELLS, _correlations, map_agreement
+from sightline.analysis.agreement import CELLS, map_agreement, rank_correlations
 from sightline.results import open_results
+from sightline.stats import interval
+from sightline.stats._order import leaf_order
 from tests.analysis import stores
 from tests.analysis.test_scenes import lines_of
 
@@ -42,14 +44,19 @@ def test_it_is_the_mean_of_rank_correlations(sparse: Path) -> None:
                     pair.append(cells.ravel())
                 expected.append(spearmanr(pair[0], pair[1]).statistic)
             assert found.matrix[one, other] == pytest.approx(np.mean(expected), abs=1e-9)
-        np.testing.assert_array_equal(found.matrix, found.matrix.T)
+            span = interval(expected)
+            ends = found.low[one, other], found.high[other, one]
+            assert ends == pytest.approx(np.clip((span.low, span.high), -1, 1), abs=1e-6)
+        for whole in (found.matrix, found.low, found.high):
+            np.testing.assert_array_equal(whole, whole.T)
+        assert found.order.tolist() == leaf_order(found.matrix).tolist()
         np.testing.assert_allclose(np.diag(found.matrix), 1)
         assert (found.counts == 4).all()
 
 
 def test_ties_share_ranks_and_constants_have_none() -> None:
     one, other = np.array([[1.0, 1.0, 2.0, 5.0]]), np.array([[3.0, 1.0, 4.0, 4.0]])
-    found = _correlations([one, other, np.zeros((1, 4)), -one])
+    found = rank_correlations([one, other, np.zeros((1, 4)), -one])
     assert found[0, 1] == pytest.approx(spearmanr(one.ravel(), other.ravel()).statistic)
     assert found[0, 3] == pytest.approx(-1)
     assert np.isnan(found[2]).all()
@@ -58,11 +65,11 @@ def test_ties_share_ranks_and_constants_have_none() -> None:
 
 def test_what_one_did_not_see_is_left_out() -> None:
     one, other = np.array([[1.0, 2.0, 3.0, np.nan]]), np.array([[9.0, 2.0, 3.0, 1.0]])
-    found = _correlations([one, other, None])
+    found = rank_correlations([one, other, None])
     assert found[0, 1] == pytest.approx(spearmanr([1, 2, 3], [9, 2, 3]).statistic)
     assert np.isnan(found[2]).all()
-    assert np.isnan(_correlations([one[:, 3:], other[:, 3:]])).all()
-    assert np.isnan(_correlations([None, None])).all()
+    assert np.isnan(rank_correlations([one[:, 3:], other[:, 3:]])).all()
+    assert np.isnan(rank_correlations([None, None])).all()
 
 
 @pytest.mark.parametrize("store", ["odd", "cropped", "given"])

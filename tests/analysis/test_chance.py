@@ -171,13 +171,14 @@ def test_layers_chosen_by_halves_are_not_blamed(results: Results) -> None:
 
 
 def test_the_same_seed_gives_the_same_bits(results: Results, table: pd.DataFrame) -> None:
-    again = against_chance(results, permutations=FEW)
-    assert again.equals(table)
-    alone = against_chance(results, model="demo/vit", method="cls", permutations=FEW)
-    assert alone["p"].iloc[0] == line_of(table, "demo/vit", "cls")["p"]
-    other = against_chance(results, permutations=FEW, seed=1)
-    assert not other["p"].equals(table["p"])
-    assert other["cross"].equals(table["cross"])
+    words: dict[str, Any] = {"model": "demo/vit", "permutations": FEW}
+    found = against_chance(results, **words)
+    assert against_chance(results, **words).equals(found)
+    for method in found["method"]:  # alone as among others
+        assert line_of(found, "demo/vit", method)["p"] == line_of(table, "demo/vit", method)["p"]
+    other = against_chance(results, **words, seed=1)
+    assert not other["p"].equals(found["p"])
+    assert other["cross"].equals(found["cross"])
 
 
 def test_each_image_has_its_p_value(results: Results) -> None:

@@ -48,14 +48,10 @@ class Balanced(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def reports(sparse: Path, gold: Path) -> list[SparsityReport]:
-    found = []
-    for other in (None, gold):
-        with open_results(sparse) as results:
-            found.append(sparsity_report(results, draws=60, gold=other))
-    with open_results(gold) as results:
-        found.append(sparsity_report(results, draws=60, model="demo/vit"))
-    return found
+def reports(
+    alone: SparsityReport, joined: SparsityReport, complete: SparsityReport
+) -> list[SparsityReport]:
+    return [alone, joined, complete]
 
 
 def test_pages_are_well_formed_and_stand_alone(reports: list[SparsityReport]) -> None:

@@ -176,6 +176,33 @@ def test_what_was_used_last_stays() -> None:
     assert [key for key in "abcd" if cache.get(key)] == ["a", "c", "d"]
 
 
+def test_large_answers_push_out_no_small_ones(
+    api_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caching, "_BULKY", 5000)
+    monkeypatch.setattr(caching, "_MOST_BULKY", 20_000)
+
+    async def ask(by: CachedAnswers, key: str, size: int) -> None:
+        route = Counting(body=b"x" * size)
+        route.may.set()
+        by.app = route
+        await by.make(key, {}, None, None)  # type: ignore[arg-type]
+
+    async def go() -> CachedAnswers:
+        by = CachedAnswers(Counting(), Service(api_store))
+        await ask(by, "small", 10)
+        for number in range(9):
+            await ask(by, f"large {number}", 8000)
+        return by
+
+    by = asyncio.run(go())
+    assert by.cache.get("small") is not None
+    assert len(by.cache) == 1
+    assert by.bulky.get("large 8") is not None
+    assert by.bulky.get("large 0") is None
+    assert by.bulky.size <= 20_000
+
+
 class Counting:
     """A route that counts how often it runs, and answers once it may."""
 

@@ -1,4 +1,4 @@
-"""What the store does not hold is told with what would make it; what it holds is shown."""
+"""Checks as the analysis tells them; what the store does not hold is told with what makes it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,50 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
+from sightline.analysis.across_layers import layer_changes
+from sightline.analysis.agreement import map_agreement
+from sightline.analysis.correctness import class_scatter, correct_and_wrong
+from sightline.analysis.failures import failure_reasons, worst_images
+from sightline.analysis.faithful import (
+    background_test,
+    faithfulness_curves,
+    faithfulness_table,
+    parts_table,
+)
+from sightline.analysis.predictions import PREDICTIONS, stored_predictions
+from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.api import create_app
+from sightline.results import open_results
 from tests.api.asking import get, refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from sightline.api.state import Served
+    from sightline.results import Results
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("checks", "`checks` in a study's file"),
-        ("prototypes", "STORE/prototypes/NAME"),
-        ("reviews", "STORE/reviews.sqlite"),
-    ],
-)
-def test_what_is_not_held_is_told(client: TestClient, path: str, text: str) -> None:
-    assert text in refused(client, path, 404)["detail"]
+NAMES = ("model", "method", "target")
+
+
+@pytest.fixture(scope="module")
+def results(api_store: Path) -> Iterator[Results]:
+    """What is stored."""
+    with open_results(api_store) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def rows(results: Results) -> pd.DataFrame:
+    """All numbers of checks."""
+    return results.checks()
 
 
 @pytest.fixture
@@ -38,6 +60,274 @@ def store(api_store: Path, tmp_path: Path) -> Path:
 
 def _client(store: Path) -> TestClient:
     return TestClient(create_app(store), base_url="http://127.0.0.1")
+
+
+def _same(lines: list[dict[str, Any]], frame: pd.DataFrame) -> None:
+    """See that lines of an answer hold what a table does, null for undefined."""
+    assert len(lines) == len(frame) > 0
+    for line, row in zip(lines, frame.to_dict("records"), strict=True):
+        for name in set(line) & set(row):
+            if pd.isna(row[name]):
+                assert line[name] is None, name
+            else:
+                assert line[name] == row[name], name
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+
+def test_what_is_stored_is_listed(client: TestClient, rows: pd.DataFrame) -> None:
+    found = get(client, "checks")
+    assert set(found["checks"]) == set(rows["check"]) - {"reference"}
+    assert found["checks"] == get(client, "health")["checks"]
+    assert set(found["models"]) == set(rows["model"])
+    assert set(found["methods"]) == set(rows["method"])
+    assert set(found["ways"]) <= set(rows["way"])
+    for name in ("measures", "faithfulness"):
+        assert found[name]
+        assert set(found[name]) <= set(rows["measure"])
+    assert {f"{name}_curve" for name in found["curves"]} <= set(rows["measure"])
+    lines = [dict(zip(found["table"]["columns"], row, strict=True))
+             for row in found["table"]["rows"]]  # fmt: skip
+    assert sum(line["numbers"] for line in lines) == len(rows)
+    drawn = next(line for line in lines if line["check"] == "randomisation")
+    same = rows[(rows["check"] == "randomisation") & (rows["method"] == drawn["method"])
+                & (rows["model"] == drawn["model"])]  # fmt: skip
+    assert (drawn["images"], drawn["draws"]) == (same["image"].nunique(), same["redraw"].nunique())
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("checks", "`checks` in the study's file"),
+        ("checks/sanity", "`sightline sanity STORE`"),
+        ("checks/curves", "no checks are stored"),
+        ("prototypes", "STORE/prototypes/NAME"),
+        ("reviews", "STORE/reviews.sqlite"),
+    ],
+)
+def test_what_is_not_held_is_told(unchecked: TestClient, path: str, text: str) -> None:
+    assert text in refused(unchecked, path, 404)["detail"]
+
+
+@pytest.fixture(scope="module")
+def unchecked(api_store: Path, tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    """The service over a store of a study that ran no checks."""
+    store = shutil.copytree(api_store, tmp_path_factory.mktemp("unchecked") / "store")
+    manifest = json.loads((store / "manifest.json").read_text())
+    manifest |= {"checks": [], "checked": {}}
+    (store / "manifest.json").write_text(json.dumps(manifest))
+    return _client(store)
+
+
+def test_a_study_without_checks_says_so(unchecked: TestClient) -> None:
+    health = get(unchecked, "health")
+    assert health["checks"] == []
+    assert "no checks" in health["missing"]["checks"]
+
+
+def test_a_check_that_was_not_run_is_told_beside_those_that_were(store: Path) -> None:
+    manifest = json.loads((store / "manifest.json").read_text())
+    manifest["checks"] = [one for one in manifest["checks"] if one["part"] == "randomisation"]
+    (store / "manifest.json").write_text(json.dumps(manifest))
+    detail = refused(_client(store), "checks/faithfulness", 404)["detail"]
+    assert "'faithfulness' is not stored; stored: randomisation" in detail
+
+
+def test_a_check_that_is_planned_says_how_far_the_study_is(store: Path, results: Results) -> None:
+    for path in (store / "rows").glob("*.parquet"):
+        if path.name in {one.name for one in results._tables.checks}:
+            path.unlink()
+    detail = refused(_client(store), "checks/sanity", 409)["detail"]
+    assert "randomisation is stored yet" in detail
+    assert "tasks are done" in detail
+
+
+# --- randomisation -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [{}, {"measure": "ssim", "way": "top-down"}])
+def test_verdicts_are_those_of_the_analysis(
+    client: TestClient, results: Results, words: dict[str, Any]
+) -> None:
+    found = get(client, "checks/sanity", **words)
+    frame = sanity_table(results, **words)
+    _same(found["lines"], frame)
+    assert found["note"] == frame.attrs["note"]
+    assert (found["measure"], found["way"]) == (
+        words.get("measure", "spearman"), words.get("way", "full"),
+    )  # fmt: skip
+
+
+def test_lines_are_left_away(client: TestClient, results: Results) -> None:
+    frame = sanity_table(results)
+    model, method = frame["model"].iloc[0], frame["method"].iloc[0]
+    one = get(client, "checks/sanity", model=model, method=method)
+    _same(one["lines"], frame[(frame["model"] == model) & (frame["method"] == method)])
+    base = get(client, "checks/sanity", model=model.partition("@")[0])
+    assert {line["model"].partition("@")[0] for line in base["lines"]} == {model.partition("@")[0]}
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "field"),
+    [
+        ("sanity", {"measure": "deletion"}, "measure"),
+        ("sanity", {"way": "single"}, "way"),
+        ("cascade", {"way": "full"}, "way"),
+        ("sanity", {"model": "demo/none"}, "model"),
+        ("cascade", {"method": "none"}, "method"),
+        ("curves", {"measure": "infidelity"}, "measure"),
+        ("faithfulness", {"measure": "spearman"}, "measure"),
+        ("correctness", {"metric": "none"}, "metric"),
+        ("background", {"one": "demo/none"}, "one"),
+        ("failures", {"count": 12}, "count"),
+        ("failures", {"target": "predicted"}, "target"),
+        ("agreement", {"model": "demo/none"}, "model"),
+    ],
+)
+def test_words_that_stand_for_nothing_are_named(
+    client: TestClient, path: str, words: dict[str, Any], field: str
+) -> None:
+    assert refused(client, f"checks/{path}", **words)["field"] == field
+
+
+def test_a_model_that_was_not_checked_has_no_lines(client: TestClient, results: Results) -> None:
+    checked = set(results.checks("randomisation")["model"])
+    for model in results.models:
+        lines = get(client, "checks/sanity", model=model)["lines"]
+        bases = {name.partition("@")[0] for name in checked}
+        assert bool(lines) == (model in checked | bases)
+
+
+def test_a_cascade_begins_with_the_trained_network(client: TestClient, results: Results) -> None:
+    found = get(client, "checks/cascade")
+    frame = cascade_table(results)
+    points = [
+        {name: line[name] for name in (*NAMES, "layer", "cross", "edge", "training")} | point
+        for line in found["lines"]
+        for point in line["points"]
+    ]
+    _same(points, frame)
+    for line in found["lines"]:
+        first = line["points"][0]
+        assert (first["stage"], first["similarity"]) == (-1, 1)
+        assert [one["stage"] for one in line["points"]] == list(range(-1, len(line["points"]) - 1))
+        assert len(line["points"]) > 2
+
+
+# --- faithfulness and parts ----------------------------------------------------------------------
+
+
+def test_faithfulness_stands_beside_the_random_map(client: TestClient, results: Results) -> None:
+    found = get(client, "checks/faithfulness")
+    frame = faithfulness_table(results)
+    _same(found["lines"], frame)
+    assert {line["measure"] for line in found["lines"]} == set(found["measures"])
+    assert "random" in {line["method"] for line in found["lines"]}
+    one = get(client, "checks/faithfulness", measure=found["measures"][0])
+    assert {line["measure"] for line in one["lines"]} == {found["measures"][0]}
+
+
+def test_curves_are_those_of_the_analysis(client: TestClient, results: Results) -> None:
+    found = get(client, "checks/curves")
+    assert found["measure"] == get(client, "checks")["curves"][0]
+    frame = faithfulness_curves(results, found["measure"])
+    points = [
+        {name: line[name] for name in (*NAMES, "layer")} | point | {"share": point["x"]}
+        for line in found["lines"]
+        for point in line["points"]
+    ]
+    _same(points, frame)
+    for line in found["lines"]:
+        shares = [point["x"] for point in line["points"]]
+        assert shares == sorted(shares)
+        assert shares[0] == 0
+
+
+def test_parts_are_those_of_the_analysis(client: TestClient, results: Results) -> None:
+    if "parts" not in get(client, "checks")["checks"]:
+        pytest.fail("the store behind these tests must hold the check `parts`")
+    _same(get(client, "checks/parts")["lines"], parts_table(results))
+
+
+def test_the_background_is_compared_between_two_models(
+    client: TestClient, results: Results
+) -> None:
+    found = get(client, "checks/background")
+    assert [found["one"], found["other"]] == results.models[:2]
+    _same(found["lines"], background_test(results, *results.models[:2]))
+    turned = get(client, "checks/background", one=found["other"], other=found["one"])
+    for line, other in zip(found["lines"], turned["lines"], strict=True):
+        assert line["difference"] == pytest.approx(-other["difference"], abs=1e-12)
+
+
+# --- right and wrong, agreement, failures, layers ------------------------------------------------
+
+
+def test_scores_where_the_model_is_right(client: TestClient, results: Results) -> None:
+    known = stored_predictions(results)
+    found = get(client, "checks/correctness", metric="coverage")
+    _same(found["lines"], correct_and_wrong(results, "coverage", predictions=known))
+    _same(found["classes"], class_scatter(results, "coverage", predictions=known))
+    assert found["metric"] == "coverage"
+    assert get(client, "checks/correctness")["metric"] == get(client, "metrics")["default"]
+
+
+def test_models_are_not_asked_by_the_service(store: Path) -> None:
+    (store / PREDICTIONS).unlink()
+    client = _client(store)
+    assert "`sightline report" in refused(client, "checks/correctness", 409)["detail"]
+    reasons = get(client, "checks/failures")["reasons"]
+    assert "wrong class" not in {one["reason"] for one in reasons}
+    assert not (store / PREDICTIONS).exists()
+
+
+def test_agreement_puts_those_together_that_agree(client: TestClient, served: Served) -> None:
+    found = get(client, "checks/agreement", model="demo/cnn")
+    assert {line["model"] for line in found["lines"]} == {"demo/cnn"}
+    values, low, high = (np.array(found[name], float) for name in ("values", "low", "high"))
+    count = len(found["lines"])
+    assert values.shape == (count, count)
+    np.testing.assert_array_equal(values, values.T)
+    assert np.all((low <= values + 1e-12) & (values <= high + 1e-12))
+    from sightline.api.choice import AskedTable
+    from sightline.api.routes._frames import lines_of
+
+    lines = lines_of(served, AskedTable(model="demo/cnn")).shown()
+    direct = map_agreement(served.scenes, lines.lines)
+    order = list(direct.order)
+    np.testing.assert_allclose(values, direct.matrix[np.ix_(order, order)], rtol=0, atol=0)
+    assert [line["name"] for line in found["lines"]] == [lines.names[place] for place in order]
+
+
+def test_the_worst_images_come_with_what_is_peculiar(client: TestClient, results: Results) -> None:
+    found = get(client, "checks/failures", metric="coverage", method="rollout", count=4)
+    choice = found["choice"]
+    assert choice["method"] == "rollout"
+    given = {name: choice[name] for name in ("model", "method", "layer")} | {"count": 4}
+    given["predictions"] = stored_predictions(results)
+    worst = worst_images(results, "coverage", **given)
+    assert [one["image"] for one in found["items"]] == list(worst["image"])
+    assert [one["value"] for one in found["items"]] == list(worst["value"])
+    assert ["; ".join(one["reasons"]) for one in found["items"]] == list(worst["reasons"])
+    _same(found["reasons"], failure_reasons(results, "coverage", **given))
+    assert "associations" in found["note"]
+    assert len(get(client, "checks/failures")["items"]) == 3  # a quarter of 12 images
+
+
+def test_maps_change_from_layer_to_layer(client: TestClient, served: Served) -> None:
+    found = get(client, "checks/layers", method="cls")
+    frame = layer_changes(served.scenes, method="cls")
+    points = [
+        {name: line[name] for name in NAMES} | point
+        for line in found["lines"]
+        for point in line["points"]
+    ]
+    _same(points, frame)
+    assert {(one["layer"], one["next"]) for one in points} == {(0, 2), (2, 11)}
+
+
+# --- prototypes and reviews ----------------------------------------------------------------------
 
 
 def test_prototypes_are_listed(store: Path) -> None:
@@ -53,32 +343,3 @@ def test_reviews_are_counted_and_damage_is_told(store: Path) -> None:
     assert get(_client(store), "reviews") == {"count": 2}
     (store / "reviews.sqlite").write_bytes(b"torn" * 999)
     assert "reviews.sqlite cannot be read" in refused(_client(store), "reviews", 409)["detail"]
-
-
-def test_checks_are_shown(store: Path) -> None:
-    """A source is called a check: its rows tell the name of it as well."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    manifest = json.loads((store / "manifest.json").read_text())
-    source = next(one for one in manifest["sources"] if one["method"] == "saliency")
-    source["check"] = "cascade_top_down/01"
-    (store / "manifest.json").write_text(json.dumps(manifest))
-    for path in (store / "rows").glob("*.parquet"):
-        table = pq.read_table(path)
-        if set(table["method"].to_pylist()) != {"saliency"}:
-            continue
-        if table["model"][0].as_py() != source["model"]:
-            continue
-        if table["variant"][0].as_py() != source["variant"]:
-            continue
-        place = table.schema.get_field_index("check")
-        column = pa.array([source["check"]] * len(table), table.schema.field(place).type)
-        pq.write_table(table.set_column(place, table.schema.field(place), column), path)
-    found = get(_client(store), "checks")
-    assert found["checks"] == ["cascade_top_down"]
-    columns = found["table"]["columns"]
-    rows = [dict(zip(columns, row, strict=True)) for row in found["table"]["rows"]]
-    assert {row["check"] for row in rows} == {"cascade_top_down/01"}
-    assert {row["method"] for row in rows} == {"saliency"}
-    assert all(row["value"] is None or row["images"] > 0 for row in rows)

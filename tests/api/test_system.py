@@ -56,7 +56,8 @@ def test_health_tells_what_is_loaded(client: TestClient, results: Results) -> No
     for what in ("pictures", "maps", "heads", "sparsity"):
         assert found[what] is True
         assert what not in found["missing"]
-    for what in ("checks", "prototypes", "reviews"):
+    assert set(found["checks"]) == {one["part"] for one in results.manifest["checks"]}
+    for what in ("prototypes", "reviews"):
         assert not found[what]
         assert found["missing"][what]
 
@@ -149,7 +150,11 @@ def test_the_study_is_told_as_it_was_run(study: dict[str, Any], api_store: Path)
 def test_the_plan_has_a_line_for_each_source(study: dict[str, Any], results: Results) -> None:
     columns, rows = study["plan"]["columns"], study["plan"]["rows"]
     lines = [dict(zip(columns, row, strict=True)) for row in rows]
-    assert len(lines) == len(results.manifest["sources"])
+    maps = [line for line in lines if not line["check"]]
+    assert len(maps) == len(results.manifest["sources"])
+    checks = {(one["model"], one["variant"], one["method"], one["target"], one["part"])
+              for one in results.manifest["checks"]}  # fmt: skip
+    assert len(lines) - len(maps) == len(checks)
     assert sum(line["tasks"] for line in lines) == results.progress.all
     assert sum(line["done"] for line in lines) == results.progress.done
     cls = next(line for line in lines if line["method"] == "cls")

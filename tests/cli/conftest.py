@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sightline.models import load
 from tests.cli.small import run
+from tests.loaded import loaded_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
-@pytest.fixture(scope="module")
-def loaded_once() -> Iterator[None]:
+@pytest.fixture(scope="module", name="loaded_once")
+def _loaded_once() -> Iterator[None]:
     """Read the weights of each model once for all tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "_by_name", cache(load._by_name))
+    with loaded_once():
         yield
 
 

@@ -439,7 +439,7 @@ def test_query_of_odd_values(given: Path) -> None:
         ("COPY (SELECT 1) TO 'x.csv'", "a query reads only"),
         ("SELECT 1; SELECT 2", "got 2 statements"),
         ("SELEC 1", 'syntax error at or near "SELEC"'),
-        ("SELECT nothing FROM scores", "views: curves, images, regions, rows, scores (DESCRIBE"),
+        ("SELECT nothing FROM scores", "views: checks, curves, images, regions, rows, scores ("),
         ("SELECT * FROM score", 'Did you mean "scores"?'),
         ("SELECT * FROM 'annotations.json'", "a"),
         ("", "a query reads only"),

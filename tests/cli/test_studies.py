@@ -25,16 +25,21 @@ from sightline.cli import running
 from sightline.cli.running import expected_blocks, plan_lines, stopping
 from sightline.cli.stores import counted, layer_lines, timespan
 from sightline.executors import run_study
+from sightline.figures import FIGURES
 from sightline.maps import METHODS
+from sightline.report import StoreFigures
+from sightline.results import open_results
 from sightline.runner import plan_study
 from sightline.store import Store
 from sightline.study import Study, demo_study, load_study
 from sightline.study.model import Data, Engine, MethodEntry, ModelEntry
 from tests.cli.small import GIVEN, error, numbers, run, words, write_given
+from tests.report.few import draw_few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.usefixtures("loaded_once")
 MODEL = """
 name: looks
 data: {name: facades, count: 4, seed: 1, labelling: representative}
@@ -504,6 +509,7 @@ def test_the_study_of_the_demo() -> None:
     assert len(found.percentiles) == 8
     assert "percentile" in found.selection
     assert found.regions is True
+    assert [name for name, _ in found.checks.asked()] == ["randomisation", "faithfulness", "parts"]
 
 
 def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -511,8 +517,10 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     values |= {"models": ["demo/vit", "demo/cnn"], "layers": [0, -1], "percentiles": [90, 50]}
     values["data"]["count"] = 4
     values["methods"] = ["cls", "gradcam", "random", "centre"]
+    values["checks"] = {"parts": {"images": 2, "methods": "gradcam", "models": "demo/cnn"}}
     small = Study.from_dict(values)
     monkeypatch.setattr("sightline.study.demo_study", lambda: small)
+    draw_few(monkeypatch, "leaderboard", "energy")  # reports have tests of their own
     monkeypatch.chdir(tmp_path)
     said = run("demo", "--out", "my runs", "--workers", 1, columns=80).stdout
     store = Path("my runs/demo")
@@ -536,12 +544,18 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
         ["--layer", "split", "--metric", "coverage"],
         ["--a", "cls", "--b", "centre", "--by", "method"],
         ["--against", "chance"],
+        [],
     ]
+    assert commands[-1] == ["sightline", "sanity", str(store)]
     for command in commands:
         assert Path(command[2]) == store
         run(*command[1:])
     assert f"Report: {store / 'report' / 'index.html'}" in said
     assert (store / "report" / "index.html").is_file()
+    row = pd.read_csv(store / "report" / "examples" / f"{FIGURES['energy'].file}.csv").iloc[0]
+    with open_results(store) as results:  # of maps that are scored on the pixels of the images
+        scores = StoreFigures(results).values("coverage").set_index(["name", "image"])["value"]
+    assert row["value"] == pytest.approx(scores[row["name"], row["image"]], abs=1e-6)
     again = run("demo", "--out", "my runs", "--workers", 1, "--no-report").stdout
     assert "Nothing was left to do" in again
     assert "Report:" not in again

@@ -23,7 +23,7 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from tests.e2e.conftest import Opens
 
-PAGES = ("Gallery", "Compare", "Dashboard", "Detection", "Sparsity", "Study")
+PAGES = ("Gallery", "Compare", "Dashboard", "Detection", "Sparsity", "Checks", "Study")
 
 
 def answer(url: str) -> Any:
@@ -43,7 +43,7 @@ def test_the_bar_names_the_pages_that_the_store_has(open_page: Opens, app_url: s
 
 
 def test_pages_that_the_store_has_not_are_not_in_the_bar(page: Any, app_url: str) -> None:
-    health = answer(f"{app_url}/api/health") | {"detection": [], "sparsity": False}
+    health = answer(f"{app_url}/api/health") | {"detection": [], "sparsity": False, "checks": []}
     page.route("**/api/health", lambda route: route.fulfill(json=health))
     page.goto(f"{app_url}/study")
     wait_until_shown(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from sightline.figures import house_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SLIVER = 1.5
+"""Pixels that two boxes may share, as letters above and below a line may."""
 _WORDS = ("cat", "traffic light", "$cost_1$ & <b>", "_hidden", "a long name of a class of things")
 
 
@@ -59,10 +60,9 @@ def table_of(count: int, seed: int = 0) -> dict[str, Any]:
 
 
 def _boxes(figure: Figure) -> list[tuple[str, Any]]:
-    """Return the texts that can be seen, with the places they take."""
+    """Return the texts that can be seen, with the places they take on a figure that was drawn."""
     from matplotlib.text import Text
 
-    figure.draw_without_rendering()
     hidden = {text for ax in figure.axes for one in (ax, *ax.child_axes) for text in _hidden(one)}
     texts = figure.findobj(lambda one: isinstance(one, Text) and bool(one.get_text().strip()))
     seen = [one for one in texts if one.get_visible() and one not in hidden]
@@ -83,40 +83,64 @@ def _hidden(ax: Any) -> list[Any]:
 def assert_legible(figure: Figure) -> None:
     """No text is cut off, none lies on another, and no legend on its axes."""
     with house_style():
-        found = _boxes(figure)
-        frame = figure.bbox.padded(1)
-        for text, box in found:
-            inside = frame.x0 <= box.x0 and box.x1 <= frame.x1
-            assert inside, f"{text!r} is cut off"
-            assert frame.y0 <= box.y0, f"{text!r} is cut off"
-            assert box.y1 <= frame.y1, f"{text!r} is cut off"
-        for (one, first), (other, second) in combinations(found, 2):
-            assert not _overlap(first, second), f"{one!r} lies on {other!r}"
-        for ax in figure.axes:
-            legend = ax.get_legend()
-            if legend is not None:
-                assert not _overlap(legend.get_window_extent(), ax.get_window_extent())
+        figure.draw_without_rendering()
+        _assert_apart(figure)
 
 
 def assert_not_blank(figure: Figure) -> None:
     """Something is drawn in all axes: none is of one colour throughout."""
+    with house_style():
+        _assert_filled(figure)
+
+
+def assert_drawn(figure: Figure) -> list[str]:
+    """Assert that a figure is legible and not blank, drawn once; return its texts."""
+    with house_style():
+        _assert_filled(figure)
+        return _assert_apart(figure)
+
+
+def _assert_apart(figure: Figure) -> list[str]:
+    """Find texts and legends of a figure that was drawn in their places; return the texts."""
+    found = _boxes(figure)
+    frame = figure.bbox.padded(1)
+    for text, box in found:
+        inside = frame.x0 <= box.x0 and box.x1 <= frame.x1
+        assert inside, f"{text!r} is cut off"
+        assert frame.y0 <= box.y0, f"{text!r} is cut off"
+        assert box.y1 <= frame.y1, f"{text!r} is cut off"
+    ends = np.array([(box.x0, box.y0, box.x1, box.y1) for _, box in found]).reshape(-1, 4)
+    for place, (x0, y0, x1, y1) in enumerate(ends):
+        rest = ends[place + 1 :]
+        wide = np.minimum(rest[:, 2], x1) - np.maximum(rest[:, 0], x0)
+        high = np.minimum(rest[:, 3], y1) - np.maximum(rest[:, 1], y0)
+        on = np.flatnonzero((wide > SLIVER) & (high > SLIVER))
+        assert not len(on), f"{found[place][0]!r} lies on {found[place + 1 + on[0]][0]!r}"
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        if legend is not None:
+            assert not _overlap(legend.get_window_extent(), ax.get_window_extent())
+    return [text for text, _ in found]
+
+
+def _assert_filled(figure: Figure) -> None:
+    """Draw a figure, and find something in all its axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with house_style():
-        canvas: Any = figure.canvas
-        assert isinstance(canvas, FigureCanvasAgg)
-        canvas.draw()  # type: ignore[no-untyped-call]
-        pixels = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # type: ignore[no-untyped-call]
-        for ax in figure.axes:
-            box = ax.get_window_extent()
-            x0, x1, y0, y1 = (max(round(end), 0) for end in (box.x0, box.x1, box.y0, box.y1))
-            inside = pixels[y0 + 2 : y1 - 1, x0 + 2 : x1 - 1].reshape(-1, 3)
-            assert len(inside), "axes without room"
-            assert (inside != inside[0]).any(), f"nothing in the axes {ax.get_title(loc='left')!r}"
+    canvas: Any = figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # type: ignore[no-untyped-call]
+    for ax in figure.axes:
+        box = ax.get_window_extent()
+        x0, x1, y0, y1 = (max(round(end), 0) for end in (box.x0, box.x1, box.y0, box.y1))
+        inside = pixels[y0 + 2 : y1 - 1, x0 + 2 : x1 - 1].reshape(-1, 3)
+        assert len(inside), "axes without room"
+        assert (inside != inside[0]).any(), f"nothing in the axes {ax.get_title(loc='left')!r}"
 
 
 def _overlap(first: Any, second: Any) -> bool:
-    """Say whether two boxes share more than a sliver, as letters above and below a line may."""
+    """Say whether two boxes share more than a sliver."""
     wide = min(first.x1, second.x1) - max(first.x0, second.x0)
     high = min(first.y1, second.y1) - max(first.y0, second.y0)
-    return bool(wide > 1.5 and high > 1.5)
+    return bool(wide > SLIVER and high > SLIVER)

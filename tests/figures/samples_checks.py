@@ -12,6 +12,8 @@ from sightline.figures.checks import (
     create_model_vs_method_analysis,
     draw_perturbation_drops,
 )
+from sightline.figures.layers import draw_layer_changes
+from sightline.figures.removal import draw_removal_curves
 from tests.figures.samples_curves import group_of, method_names, skills
 
 if TYPE_CHECKING:
@@ -56,8 +58,17 @@ def judged(count: int, images: int = 80) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def gaps(count: int) -> pd.DataFrame:
+    """Differences of right and wrong, smaller once they are adjusted."""
+    value = np.array(list(skills(count).values())) * 0.1
+    ends = {"difference": value, "low": value - 0.05, "high": value + 0.06}
+    adjusted = {"adjusted": value / 2, "adjusted_low": value / 2 - 0.06}
+    names = method_names(count)
+    return pd.DataFrame({"name": names, **ends, **adjusted, "adjusted_high": value / 2 + 0.06})
+
+
 def analysis_sample(count: int) -> Figure:
-    return create_model_vs_method_analysis(judged(count), metric="iou@90")
+    return create_model_vs_method_analysis(judged(count), gaps(count), metric="iou@90")
 
 
 def cascade(count: int, stages: tuple[str, ...] = STAGES) -> pd.DataFrame:
@@ -72,9 +83,18 @@ def cascade(count: int, stages: tuple[str, ...] = STAGES) -> pd.DataFrame:
     return table.assign(low=table.value - 0.04, high=np.minimum(table.value + 0.04, 1), n=8)
 
 
+def with_beside(table: pd.DataFrame) -> pd.DataFrame:
+    """The same with what lines are compared with, and the model's accuracy."""
+    line = table.groupby("name", sort=False).ngroup().to_numpy()
+    accuracy = [0.25 + 0.7 * (one == "trained") for one in table["stage"]]
+    return table.assign(
+        cross=0.2 + 0.01 * line, edge=np.where(line % 2, np.nan, 0.1), accuracy=accuracy
+    )
+
+
 def cascade_sample(count: int) -> Figure:
     references = {"the image's edges": 0.22, "maps of other images": 0.41}
-    return create_cascade_randomization_plot(cascade(count), references=references)
+    return create_cascade_randomization_plot(with_beside(cascade(count)), references=references)
 
 
 def drops(count: int) -> pd.DataFrame:
@@ -93,8 +113,53 @@ def drops_sample(count: int) -> Figure:
     return draw_perturbation_drops(drops(count))
 
 
+MEASURES = ("deletion", "insertion", "road_morf", "road_lerf")
+
+
+def removals(count: int, measures: tuple[str, ...] = MEASURES) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Curves and areas of so many methods; the random map is between good and bad ones."""
+    share = np.linspace(0, 1, 21)
+    curves, areas = [], []
+    for measure in measures:
+        rising = measure in ("insertion", "road_lerf")
+        for name, skill in skills(count).items():
+            fall = (1 - share) ** (1 + 4 * skill)
+            value = 0.05 + 0.85 * (1 - fall if rising else fall)
+            line = {"name": name, "group": group_of(name), "measure": measure}
+            ends = {"value": value, "low": value - 0.04, "high": value + 0.04}
+            curves.append(pd.DataFrame({**line, "share": share, **ends, "n": 32}))
+            area = float(np.trapezoid(value, share))
+            gap = area - 0.475
+            areas.append({**line, "value": area, "low": area - 0.05, "high": area + 0.06,
+                          "random": 0.475, "difference_low": gap - 0.05,
+                          "difference_high": gap + 0.05})  # fmt: skip
+    return pd.concat(curves, ignore_index=True), pd.DataFrame(areas)
+
+
+def removal_sample(count: int) -> Figure:
+    return draw_removal_curves(*removals(count))
+
+
+def changes(count: int, steps: int = 11) -> pd.DataFrame:
+    """Correlations of neighbouring layers that rise, with ends."""
+    step = np.arange(steps)
+    parts = []
+    for name, skill in skills(count).items():
+        value = np.clip(0.2 + 0.7 * skill + 0.04 * np.sin(step + 9 * skill), -1, 1)
+        part = {"name": name, "group": group_of(name), "layer": step, "next": step + 1}
+        ends = {"value": value, "low": value - 0.05, "high": np.minimum(value + 0.05, 1)}
+        parts.append(pd.DataFrame({**part, **ends, "n": 60}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def changes_sample(count: int) -> Figure:
+    return draw_layer_changes(changes(count))
+
+
 SAMPLES: dict[str, Callable[[int], Figure]] = {
     "model-vs-method": analysis_sample,
     "cascade": cascade_sample,
     "perturbation-drops": drops_sample,
+    "removal-curves": removal_sample,
+    "layer-changes": changes_sample,
 }

@@ -124,6 +124,9 @@ SAMPLES: dict[str, Callable[[int], Figure]] = {
     "features": lambda count: comparing.draw_breakdown(breakdown(count), what="feature"),
     "styles": lambda count: comparing.draw_breakdown(styles(count), metric="iou@90", what="style"),
     "agreement": lambda count: comparing.draw_agreement_matrix(
-        agreement(count), [line_name(i) for i in range(count)], n=60
+        agreement(count),
+        [line_name(i) for i in range(count)],
+        ends=(agreement(count) * 0.9, agreement(count)),
+        n=60,
     ),
 }

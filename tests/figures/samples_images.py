@@ -110,6 +110,8 @@ def _sanity(count: int) -> Figure:
     value = np.linspace(-0.1, 0.9, count)
     table = {"name": names_of(count), "value": value, "low": value - 0.1, "high": value + 0.08}
     table["n"] = np.full(count, 8)
+    table["cross"] = np.full(count, 0.35)
+    table["verdict"] = np.where(value > 0.5, "fail", "cannot tell").tolist()
     randomised = {name: map_of(seed=50 + i) for i, name in enumerate(names_of(count))}
     return create_sanity_check_comparison(image_of(), maps_of(count), randomised, table)
 

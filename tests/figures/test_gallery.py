@@ -1,4 +1,4 @@
-"""Figures that no store feeds yet, of what is done to a model on the images of the demo's study."""
+"""Figures that no store feeds, of what is done to a model on the images of the demo's study."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from sightline.data import load_dataset
-from sightline.figures import FIGURES
+from sightline.report._feeds import REASONS
 from sightline.study.template import demo_study
 from tests.figures.drawn import assert_legible, assert_not_blank
 
@@ -19,10 +19,8 @@ def test_figures_of_checks_are_drawn_from_the_images_of_the_demo() -> None:
     gallery = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(gallery)
     samples = list(load_dataset("facades", count=6, seed=demo_study().data.seed))
-    drawn = dict(gallery.draw_checks(samples, samples))
-    assert set(drawn) == {name for name, card in FIGURES.items() if card.group == "checks"} - {
-        "model-vs-method"  # a store feeds it
-    }
+    drawn = dict(gallery.draw_checks(samples))
+    assert set(drawn) == set(REASONS)  # stores feed all others
     for figure in drawn.values():
         assert_legible(figure)
         assert_not_blank(figure)

@@ -7,20 +7,35 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.loaded import drawn_once
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_once() -> Iterator[None]:
+    with drawn_once():
+        yield
 
 
 @pytest.fixture(scope="session")
 def demo_report(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the report of `demo_store`: read it, do not change it."""
+    """The folder of the report of `demo_store`: read it, do not change it.
+
+    Of examples, which all lines have, it shows those of four lines.
+    """
     from sightline.report import write_report
     from tests.demo import once
+    from tests.report.few import DPI, draw_few_examples
 
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def make(folder: Path) -> Path:
-        return write_report(demo_store, folder / "report").page.parent
+        with pytest.MonkeyPatch.context() as patch:
+            draw_few_examples(patch, 4)
+            return write_report(demo_store, folder / "report", dpi=DPI).page.parent
 
     return once(shared / "demo_report", make)

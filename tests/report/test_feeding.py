@@ -7,6 +7,9 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
+from html import escape
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.figures import FIGURES, save
+from sightline.analysis.sanity import cascade_table
+from sightline.figures import FIGURES
 from sightline.records import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures, _feeds_detection
 from sightline.report._feed import chosen_metrics, directed_metrics
@@ -23,31 +27,39 @@ from sightline.report._feeds_curves import _annotated
 from sightline.report._feeds_scores import _feature_metric
 from sightline.report._lines import _equal_baselines
 from sightline.report._pictures import _diverse, _of_classes, _reduced, said
+from sightline.report.plates import PICTURE_DPI, Wanted, save_figure, wanted_figures, write_csv
+from sightline.report.scores import read_scores
 from sightline.results import open_detection, open_results
 from sightline.store import task_name
 from tests.analysis import stores
-from tests.figures.drawn import assert_legible, assert_not_blank
+from tests.figures.drawn import assert_drawn, assert_legible
+from tests.report.few import DPI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from sightline.report import Drawn
 
+ANY = Choice()
 BASELINES = {"random", "smooth_random", "centre", "edge", "mean_map"}
 
 
 @pytest.fixture(scope="module")
 def figures(demo_store: Path) -> Iterator[StoreFigures]:
-    with open_results(demo_store) as results:
-        yield StoreFigures(results)
+    """Figures of the demo, each of them drawn once for all tests."""
+    with open_results(demo_store) as results, pytest.MonkeyPatch.context() as patch:
+        found = StoreFigures(results)
+        drawn = cache(found.draw)
+        patch.setattr(found, "draw", lambda name, choice=ANY: drawn(name, choice))
+        yield found
 
 
 @pytest.fixture(scope="module")
-def others(demo_store: Path) -> Iterator[StoreFigures]:
-    """The same figures, from the beginning."""
-    with open_results(demo_store) as results:
-        yield StoreFigures(results)
+def wanted(figures: StoreFigures) -> dict[str, Wanted]:
+    """The first figure of each kind that the report shows."""
+    scored = read_scores(figures.results, None, figures.lines())
+    every, _ = wanted_figures(figures, scored, None)
+    return {one.card: one for one in reversed(every)}
 
 
 @pytest.fixture(scope="module")
@@ -88,27 +100,34 @@ def test_every_card_has_a_feed_or_a_reason() -> None:
 
 @pytest.mark.parametrize("name", sorted(FEEDS))
 def test_every_figure_of_the_demo(
-    name: str, figures: StoreFigures, others: StoreFigures, tmp_path: Path
+    name: str,
+    figures: StoreFigures,
+    wanted: dict[str, Wanted],
+    demo_report: Path,
+    tmp_path: Path,
 ) -> None:
+    """It is legible, and what the report has: drawn by others, from the beginning."""
     assert figures.missing(name) == ""
-    drawn = figures.draw(name)
-    (file,) = save(drawn.figure, tmp_path / "first", ("svg",))  # before the layout is made again
-    assert_legible(drawn.figure)
-    assert_not_blank(drawn.figure)
+    mine, theirs = tmp_path / "mine", demo_report / wanted[name].file
+    drawn = figures.draw(name, wanted[name].choice)
+    dpi = PICTURE_DPI if FIGURES[name].group == "images" else DPI
+    save_figure(drawn.figure, mine, ("svg",), dpi)  # before the layout is made again
+    assert_drawn(drawn.figure)
     assert len(drawn.data)
     assert drawn.about
     assert "\n" not in drawn.about
-    again = others.draw(name)
-    (other,) = save(again.figure, tmp_path / "second", ("svg",))
-    assert file.read_bytes() == other.read_bytes()
-    pd.testing.assert_frame_equal(again.data, drawn.data)
-    assert again.about == drawn.about
+    write_csv(drawn.data, mine.with_suffix(".csv"))
+    for ending in ("svg", "csv"):
+        assert (
+            mine.with_suffix(f".{ending}").read_bytes() == Path(f"{theirs}.{ending}").read_bytes()
+        )
+    assert escape(drawn.about) in (demo_report / "index.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(REASONS))
 def test_what_cannot_be_drawn_says_why(name: str, figures: StoreFigures) -> None:
-    assert figures.missing(name) == "checks are not stored yet"
-    with pytest.raises(InputError, match=f"figure '{name}' cannot be drawn from .*: checks are"):
+    assert figures.missing(name) == "no store holds what it is drawn from"
+    with pytest.raises(InputError, match=f"figure '{name}' cannot be drawn from .*: no store"):
         figures.draw(name)
 
 
@@ -372,6 +391,20 @@ def test_model_against_method(figures: StoreFigures) -> None:
     assert (merged["correct"] == merged["correct_known"]).all()
 
 
+def test_a_cascade_while_lines_know_of_other_draws(demo_store: Path) -> None:
+    with open_results(demo_store) as results:
+        found = StoreFigures(results)
+        whole = cascade_table(results)
+        other = whole.assign(method="edge", accuracy=0.25)
+        both = pd.concat([whole, other], ignore_index=True)
+        found.kept(("cascade", "top-down", "spearman"), lambda: both)
+        drawn = found.draw("cascade")
+    accuracy = drawn.data.groupby("place")["accuracy"]
+    assert accuracy.nunique().max() == 1
+    wanted = (whole.set_index("stage")["accuracy"] + 0.25) / 2
+    assert accuracy.first().tolist() == pytest.approx(wanted.sort_index().tolist())
+
+
 def test_answers_that_nobody_can_judge_are_left_out(
     figures: StoreFigures, demo_store: Path
 ) -> None:
@@ -624,7 +657,11 @@ LACKING = {
     "styles": "its images have no labels",
     "layers": "no method of the study has several layers",
     "layer-maps": "no method of the study has several layers",
+    "layer-changes": "no method of the study has several layers",
     "model-vs-method": "its images have no labels",
+    "cascade": "the study ran no check of randomisation: `sightline sanity` does",
+    "sanity-check": "the study ran no check of randomisation: `sightline sanity` does",
+    "removal-curves": "the study ran no check of faithfulness: `sightline sanity` does",
     "confusion-matrix": "no evaluation of detections is stored",
 }
 
@@ -671,7 +708,7 @@ def test_what_was_not_kept_is_named(demo_store: Path, tmp_path: Path) -> None:
 
 def test_data_that_are_gone_are_named(demo_store: Path, tmp_path: Path) -> None:
     data = {"name": "folder", "path": str(tmp_path / "nowhere")}
-    path = changed(demo_store, tmp_path, data=data)
+    path = changed(demo_store, tmp_path, data=data, checks={})
     with open_results(path) as results:
         assert "nowhere" in StoreFigures(results).missing("examples")
 
@@ -743,10 +780,11 @@ def test_the_first_evaluation_that_has_it_is_drawn(
 
     monkeypatch.setattr(_feeds_detection, "detection_names", lambda path: names)
     monkeypatch.setattr(_feeds_detection, "open_detection", opened)
-    assert figures.missing("reliability") == ""
-    assert figures.draw("reliability").about.startswith("eager: protocol coco, 16 images")
+    found = StoreFigures(figures.results)
+    assert found.missing("reliability") == ""
+    assert found.draw("reliability").about.startswith("eager: protocol coco, 16 images")
     names.pop()
-    assert figures.missing("reliability") == (
+    assert found.missing("reliability") == (
         "its evaluation 'bare' has no reliability of confidences"
     )
 

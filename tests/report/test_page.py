@@ -158,9 +158,9 @@ def test_headings_are_in_order(page: str) -> None:
 def test_every_section_is_there(page: str) -> None:
     keys = re.findall(r'<section id="([\w-]+)"', page)
     assert keys == [
-        "summary", "table-1", "figure-1", "figure-2", "leaderboard", "layers", "thresholds",
-        "metrics", "breakdowns", "examples", "single", "correctness", "detection", "guide",
-        "limits", "methods", "references", "files",
+        "summary", "table-1", "figure-1", "figure-2", "checks", "faithfulness", "leaderboard",
+        "layers", "thresholds", "metrics", "breakdowns", "examples", "failures", "single",
+        "correctness", "detection", "guide", "limits", "methods", "references", "files",
     ]  # fmt: skip
 
 

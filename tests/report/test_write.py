@@ -19,16 +19,25 @@ from sightline.figures import FIGURES
 from sightline.records import InputError
 from sightline.report import Choice, StoreFigures, drawing, plates, write_report
 from sightline.report import write as writing
-from sightline.report.plates import Wanted, wanted_figures
+from sightline.report.plates import Wanted
 from sightline.results import open_results
 from sightline.study import Study, load_study
 from tests.cli.small import error, run, write_data, write_given, write_maps
+from tests.report.few import draw_few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENDINGS = ("png", "svg", "pdf", "csv")
-NAMED = ("roc_curves", "pr_curves", "metrics_comparison", "methods_ranking_heatmap")
+NAMED = (
+    *("roc_curves", "pr_curves", "metrics_comparison", "methods_ranking_heatmap"),
+    "sanity_check_comparison",
+)
+TABLES = {
+    *("index.html", "summary_results.csv", "detailed_results.csv", "table1.tex", "table1.md"),
+    *("references.bib", "methods.tex", "sanity_results.csv", "faithfulness_results.csv"),
+    *("parts_results.csv", "worst_images.csv", "failure_reasons.csv"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +53,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw one figure in place of all, where figures are not what is tested."""
-
-    def one(figures: Any, scored: Any, metric: str | None) -> tuple[list[Wanted], dict[str, str]]:
-        wanted, missing = wanted_figures(figures, scored, metric)
-        return [one for one in wanted if one.card == "leaderboard"], missing
-
-    monkeypatch.setattr(writing, "wanted_figures", one)
+    draw_few(monkeypatch, "leaderboard")
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -65,13 +69,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def test_files_have_the_names_that_are_promised(demo_report: Path) -> None:
     files = set(content(demo_report))
-    tables = {"index.html", "summary_results.csv", "detailed_results.csv", "table1.tex",
-              "table1.md", "references.bib", "methods.tex"}  # fmt: skip
-    assert tables <= files
+    assert files >= TABLES
     assert {
         f"{name}.{ending}" for name in NAMED for ending in ("png", "svg", "pdf", "csv")
     } <= files
-    stems = {name.rpartition(".")[0] for name in files - tables}
+    stems = {name.rpartition(".")[0] for name in files - TABLES}
     for stem in stems:
         assert {f"{stem}.{ending}" for ending in ENDINGS} <= files
     pictures = {stem for stem in stems if "/" in stem}
@@ -86,10 +88,11 @@ def test_the_page_is_small_enough_to_send(demo_report: Path) -> None:
 
 def test_every_figure_of_the_store_is_on_the_page(demo_report: Path) -> None:
     page = (demo_report / "index.html").read_text("utf-8")
-    missing = {"sanity-check", "cascade", "perturbation-drops"}
+    missing = {"perturbation-drops"}
     for name, card in FIGURES.items():
         assert (f"{card.title}" in page) or name in missing
-    assert page.count("<figure ") == len(list(demo_report.rglob("*.csv"))) - 2
+    tables = [name for name in TABLES if name.endswith(".csv")]
+    assert page.count("<figure ") == len(list(demo_report.rglob("*.csv"))) - len(tables)
 
 
 def test_downloads_hold_the_files_beside_the_page(demo_report: Path) -> None:
@@ -131,14 +134,20 @@ def test_the_summary_speaks_of_the_best_line(demo_report: Path, demo_store: Path
 # --- any report ----------------------------------------------------------------------------------
 
 
-def test_the_same_store_gives_the_same_bytes_whoever_draws(given: Path, tmp_path: Path) -> None:
-    one = write_report(given, tmp_path / "one", formats=("svg",), workers=1)
-    two = write_report(given, tmp_path / "two", formats=("svg",), workers=2)
+def test_the_same_store_gives_the_same_bytes_whoever_draws(
+    given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes, and one that draws here what the second one failed on."""
+    two = write_report(given, tmp_path / "two", formats=("svg",), dpi=150, workers=2)
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    one = write_report(given, tmp_path / "one", formats=("svg",), dpi=150, workers=2)
     assert one.summary == two.summary
+    assert one.missing == two.missing
     first, second = content(tmp_path / "one"), content(tmp_path / "two")
     assert sorted(first) == sorted(second)
     assert [name for name in first if first[name] != second[name]] == []
     assert sorted(path.name for path in one.files) == sorted(Path(name).name for name in first)
+    assert any(path.parent.name == "examples" for path in one.files)
 
 
 @pytest.mark.usefixtures("few_figures")
@@ -164,7 +173,7 @@ def test_nothing_of_a_store_can_run_in_the_page(tmp_path: Path) -> None:
         "metrics": ["iou", "coverage"], "percentiles": [90],
     })  # fmt: skip
     store = run_study(study, tmp_path / "runs", workers=1).store.path
-    made = write_report(store, formats=("svg",), workers=1)
+    made = write_report(store, formats=("svg",), dpi=150, workers=1)
     assert not [why for why in made.missing.values() if "failed" in why]
     page = made.page.read_text("utf-8")
     assert page.count("<script") == 1  # our own
@@ -172,14 +181,6 @@ def test_nothing_of_a_store_can_run_in_the_page(tmp_path: Path) -> None:
     for path in made.files:
         if path.suffix == ".svg":
             assert "<script" not in path.read_text("utf-8")
-
-
-def test_figures_that_a_second_process_failed_on_are_drawn_here(
-    given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    made = write_report(given, tmp_path / "report", formats=(), workers=2)
-    assert any(path.parent.name == "examples" for path in made.files)
 
 
 @pytest.mark.usefixtures("few_figures")
@@ -248,9 +249,10 @@ def test_a_figure_that_fails_is_named_and_the_report_is_written(
             raise ZeroDivisionError("<b>1 / 0</b>")
         return draw(self, name, choice)
 
+    draw_few(monkeypatch, "leaderboard", "thresholds", "examples", "energy")
     monkeypatch.setattr(StoreFigures, "draw", fail)
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    made = write_report(given, tmp_path / "report", formats=("svg",), workers=workers)
+    made = write_report(given, tmp_path / "report", formats=("svg",), dpi=150, workers=workers)
     why = "drawing it failed, which is a fault of Sightline: ZeroDivisionError: <b>1 / 0</b>"
     title = f"{FIGURES['examples'].title}: second"
     assert {name for name, said in made.missing.items() if said == why} == {"leaderboard", title}
@@ -355,7 +357,7 @@ def test_the_command_says_what_was_found_and_where_it_is(given: Path, tmp_path: 
     assert "Best line: " in said
     assert f"Report: {tmp_path / 'r' / 'index.html'}" in said
     assert "Open it:" in said
-    assert "checks are not stored yet" in said
+    assert "the study ran no check of randomisation" in said
 
 
 @pytest.mark.usefixtures("few_figures")

@@ -26,10 +26,9 @@ def same(a: Any, b: Any) -> bool:
 
 def select(rows: pd.DataFrame, **keys: Any) -> pd.DataFrame:
     """Return the rows with these keys."""
-    keep = np.ones(len(rows), bool)
-    for name, value in keys.items():
-        keep &= np.array([same(x, value) for x in rows[name]])
-    return rows[keep]
+    for name, value in keys.items():  # of those that are left: few after the first keys
+        rows = rows[[same(x, value) for x in rows[name]]]
+    return rows
 
 
 def beside(name: str, g: float) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 from sightline.records import InputError
 from sightline.results import diff_results, export_results, open_results, results_digest
 from sightline.results._damage import naming_damage
+from sightline.store import Store
 from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:
@@ -39,15 +41,24 @@ ASKED: dict[str, Callable[[Path, Path], Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store to copy and to damage."""
+    folder = tmp_path_factory.mktemp("whole") / "s"
+    return make_store(folder, kinds=KINDS[6:8], count=4, metrics=("coverage",)).path
+
+
 @pytest.mark.parametrize("ask", ASKED)
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_damaged_shard_is_named(tmp_path: Path, how: str, ask: str, number: int) -> None:
-    made = make_store(tmp_path / "s", kinds=KINDS[6:8], count=4, metrics=("coverage",))
-    shard = made.store.shards()[number]
+def test_a_damaged_shard_is_named(
+    whole: Path, tmp_path: Path, how: str, ask: str, number: int
+) -> None:
+    path = shutil.copytree(whole, tmp_path / "s")
+    shard = Store(path).shards()[number]
     shard.write_bytes(DAMAGES[how](shard.read_bytes()))
     with pytest.raises(InputError) as caught:
-        ASKED[ask](made.path, tmp_path)
+        ASKED[ask](path, tmp_path)
     assert str(caught.value) == f"{shard} is damaged; run the study again to make it anew"
     assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
 

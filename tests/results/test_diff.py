@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -38,6 +39,8 @@ def slow(a: pd.DataFrame, b: pd.DataFrame) -> dict[tuple[str, ...], dict[str, An
         named = dict(zip(keys, key, strict=True))
         model = named["model"] + (f"@{named['variant']}" if named["variant"] else "")
         name = named["metric"] + (f"@{named['threshold']}" if named["threshold"] else "")
+        if named["check"]:
+            name = f"{named['check'].partition('/')[0]}: {named['metric']}"
         line = out.setdefault(
             (model, named["method"], name),
             {"both": 0, "only_a": 0, "only_b": 0, "changed": 0, "gaps": []},
@@ -130,6 +133,18 @@ def test_settings_that_differ_are_listed(tmp_path: Path) -> None:
         "versions.sightline": ("0", "1"),
     }
     assert found.same  # the scores are
+
+
+def test_stores_without_checks_are_the_same_whatever_their_version(
+    made: Made, tmp_path: Path
+) -> None:
+    path = shutil.copytree(made.path, tmp_path / "older")
+    manifest = json.loads((path / "manifest.json").read_text())
+    nothing: list[Any] = [[], {}]
+    for checks in nothing:
+        manifest["study"]["checks"] = checks
+        (path / "manifest.json").write_text(json.dumps(manifest))
+        assert diff_results(made.path, path).same
 
 
 def test_nothing_stored(made: Made, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_only_the_manifests_own_shards_are_read(made: Any, results: Any) -> None
 
 def test_all_views_are_there(made: Any, results: Any) -> None:
     views = results.query("SHOW TABLES")["name"].tolist()
-    assert views == ["curves", "images", "regions", "rows", "scores"]
+    assert views == ["checks", "curves", "images", "regions", "rows", "scores"]
     assert len(results.query("SELECT * FROM images")) == len(made.images)
     assert len(results.query("SELECT * FROM regions")) == len(made.regions)
     assert len(results.query("SELECT * FROM curves")) == len(made.curves)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sightline.store import Store, create_store, open_store, task_name
 _NAMES = ("model", "variant", "method", "group", "target", "seed", "check", "layers", "heads")
 _SOURCE: dict[str, Any] = dict.fromkeys((*_NAMES, "rules"))
 SOURCES: list[dict[str, Any]] = [{**_SOURCE, "key": "k1"}, {**_SOURCE, "key": "k2"}]
+_CHECK: dict[str, Any] = {**_SOURCE, "key": "k3", "options": {}, "part": "parts"}
 CHUNKS: list[dict[str, Any]] = [{"images": 2, "digest": "d1"}, {"images": 1, "digest": "d2"}]
 TASKS = [
     task_name("k1", 0, "d1"),
@@ -98,6 +100,11 @@ BAD = {
     '{"format": 1, "chunks": []}': "must hold a list of sources",
     '{"format": 1, "sources": [3], "chunks": []}': "must hold a list of sources",
     '{"format": 1, "sources": [], "chunks": [{}]}': "chunks must each have digest",
+    '{"format": 1, "sources": [], "chunks": [], "checks": 1}': "must hold a list of checks",
+    '{"format": 1, "sources": [], "chunks": [], "checks": [{}]}': "checks must each have model",
+    json.dumps({"format": 1, "sources": [], "chunks": [], "checks": [_CHECK]}): (
+        "checked must name the images of parts"
+    ),
 }
 
 

@@ -213,6 +213,10 @@ values = st.recursive(
 )  # fmt: skip
 params = st.dictionaries(texts.filter(lambda key: key not in ("maps", "seed")), values, max_size=3)
 indices = st.lists(st.integers(-100, 100), min_size=1, max_size=4, unique=True)
+_SEEDS_AND_WAYS = (
+    st.integers(1, 1000),
+    st.lists(st.sampled_from(["full", "top-down", "single"]), min_size=1, unique=True),
+)
 data_sets = st.one_of(
     st.fixed_dictionaries(
         {"name": st.just("facades")},
@@ -224,7 +228,10 @@ data_sets = st.one_of(
         },
     ),
     st.fixed_dictionaries(
-        {"name": st.sampled_from(["folder", "coco"]), "path": texts.map(lambda end: f"/x{end}")},
+        {
+            "name": st.sampled_from(["folder", "coco"]),
+            "path": texts.map(lambda end: "/x" + end.replace("/", "")),
+        },
         optional={"count": st.integers(1, 10**6) | st.none()},
     ),
 )
@@ -271,7 +278,8 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "seeds": st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=3, unique=True),
         "batch": st.none() | st.integers(1, 512),
         "keep_maps": st.sampled_from(["grid", "none"]),
-        "checks": st.just([]),
+        "checks": st.sampled_from([[], {}, ["randomisation"], {"faithfulness": {"steps": 4}}])
+        | st.builds(lambda n, w: {"randomisation": {"seeds": n, "ways": w}}, *_SEEDS_AND_WAYS),
         "engine": st.just({"kind": "local"}) | st.just({"workers": 3}),
     }
     rest = draw(st.fixed_dictionaries({}, optional=optional))

@@ -12,7 +12,7 @@ import pytest
 
 from sightline.metrics import METRICS, PERCENTILES, score_maps
 from sightline.records import InputError
-from sightline.study import Data, MethodEntry, ModelEntry, Study, demo_study
+from sightline.study import Checks, Data, MethodEntry, ModelEntry, Study, demo_study
 
 LEAST: dict[str, Any] = {
     "name": "a",
@@ -49,7 +49,8 @@ def test_defaults() -> None:
     assert (found.selection, found.percentiles) == (("percentile",), PERCENTILES)
     assert (found.regions, found.resolution, found.sign) == (True, "grid", None)
     assert (found.ties, found.fit, found.seeds, found.batch) == ("share", "squash", (0,), None)
-    assert (found.keep_maps, found.checks) == ("grid", ())
+    assert (found.keep_maps, found.checks) == ("grid", Checks())
+    assert not found.checks
     assert (found.engine.kind, found.engine.workers) == ("local", None)
 
 
@@ -235,7 +236,36 @@ def test_names_that_are_no_folder_names(name: str) -> None:
         ({"seeds": 2**31}, "seeds: expected 2147483647 or less"),
         ({"batch": 0}, "batch: expected 1 or more, got 0"),
         ({"keep_maps": False}, "keep_maps: expected 'grid' or 'none', got false"),
-        ({"checks": ["cascade"]}, "checks: this version has no checks to run"),
+        ({"checks": ["cascade"]}, "checks[0]: unknown check 'cascade'. Known: randomisation"),
+        ({"checks": 3}, "checks: expected the name of a check, got 3"),
+        ({"checks": ["parts", "parts"]}, "checks[1]: 'parts' is there twice"),
+        ({"checks": {"cascade": {}}}, "checks.cascade: unknown key 'cascade'; known: randomisat"),
+        (
+            {"checks": {"parts": None}},
+            "checks.parts: expected a mapping of options, {} for the usual ones",
+        ),
+        (
+            {"checks": {"randomisation": {"seed": 3}}},
+            "checks.randomisation.seed: unknown key 'seed'; did you mean 'seeds'?",
+        ),
+        (
+            {"checks": {"randomisation": {"ways": "down"}}},
+            "checks.randomisation.ways: expected 'full', 'top-down', 'bottom-up' or 'single'",
+        ),
+        ({"checks": {"randomisation": {"seeds": 0}}}, "seeds: expected 1 or more, got 0"),
+        ({"checks": {"faithfulness": {"images": 1}}}, "images: expected 2 or more, got 1"),
+        (
+            {"checks": {"faithfulness": {"measures": ["aopc"]}}},
+            "checks.faithfulness.measures[0]: expected 'deletion', 'insertion',",
+        ),
+        (
+            {"checks": {"parts": {"models": ["demo/cnn"]}}},
+            "checks.parts.models[0]: 'demo/cnn' is not one of the study's models: demo/vit",
+        ),
+        (
+            {"checks": ["parts"], "data": "photos"},
+            "checks.parts: only of drawn facades is known which parts decide; the data are photos",
+        ),
         (
             {"engine": {"kind": "ray"}},
             "engine.kind: only 'local' is there in this version, got 'ra",

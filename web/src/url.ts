@@ -218,5 +218,6 @@ export const to = {
   dashboard: (params: Params = {}) => href("/dashboard", params),
   detection: (params: Params = {}) => href("/detection", params),
   sparsity: (params: Params = {}) => href("/sparsity", params),
+  checks: (params: Params = {}) => href("/checks", params),
   study: (params: Params = {}) => href("/study", params),
 };

@@ -67,6 +67,14 @@ class Kept(Generic[T]):
         mine.set_result(made)
         return made
 
+    def peek(self, key: Hashable) -> T | None:
+        """Return the thing of a key, if it is there."""
+        with self._lock:
+            if key not in self._there:
+                return None
+            self._there.move_to_end(key)
+            return self._there[key][0]
+
     def _keep(self, key: Hashable, made: T, size: int) -> None:
         with self._lock:
             del self._coming[key]

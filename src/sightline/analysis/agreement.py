@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.analysis._rasters import RASTER, coarser, read, spread_over, to_cells
+from sightline.stats._order import leaf_order
+from sightline.stats.confidence import intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], object]
 
-__all__ = ["Agreement", "map_agreement"]
+__all__ = ["Agreement", "map_agreement", "rank_correlations"]
 
 IMAGES = 60
 """Images that are compared unless said otherwise."""
@@ -40,12 +42,20 @@ class Agreement(NamedTuple):
         How many images were compared: the most of any two lines.
     images : int
         How many the study has.
+    low, high : array (lines, lines)
+        Ends of the 95% interval of each mean over images; NaN below two images.
+    order : array (lines,)
+        In which lines are neighbours that agree: clustered by average linkage on 1 − correlation,
+        branches turned so that neighbours are as close as can be.
     """
 
     matrix: NDArray[np.float64]
     counts: NDArray[np.int64]
     n: int
     images: int
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    order: NDArray[np.intp]
 
 
 def map_agreement(
@@ -87,17 +97,33 @@ def map_agreement(
             found[image].append(cells.get(image))
         if progress is not None:
             progress(place + 1, len(lines), "agreement of maps")
-    totals = np.zeros((2, len(lines), len(lines)))
-    for views_of_image in found.values():
-        one = _correlations(views_of_image)
-        totals += np.stack([np.nan_to_num(one), np.isfinite(one)])
-    with np.errstate(invalid="ignore"):
-        matrix = totals[0] / totals[1]
-    counts = totals[1].astype(np.int64)
-    return Agreement(matrix, counts, int(counts.max(initial=0)), len(scenes.images))
+    return _agreement([rank_correlations(some) for some in found.values()], len(scenes.images))
 
 
-def _correlations(maps: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+def _agreement(matrices: Sequence[NDArray[np.float64]], images: int) -> Agreement:
+    """Return the means of correlations (lines, lines), one matrix an image."""
+    each = np.stack(matrices)
+    size = each.shape[1]
+    above = np.triu_indices(size)
+    figures = intervals(each[:, *above], limits=(-1, 1))
+    matrix, low, high, counts = np.full((4, size, size), np.nan)
+    for whole, values in (
+        (matrix, figures.value), (low, figures.low), (high, figures.high), (counts, figures.n)
+    ):  # fmt: skip
+        whole[above] = values
+        whole.T[above] = values
+    return Agreement(
+        matrix,
+        counts.astype(np.int64),
+        int(counts.max(initial=0)),
+        images,
+        low,
+        high,
+        leaf_order(matrix),
+    )
+
+
+def rank_correlations(maps: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
     """Return Spearman's correlations of the maps of one image; NaN where one has none."""
     from scipy.stats import rankdata
 

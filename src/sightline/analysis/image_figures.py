@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     ModelScores = Mapping[Name, Mapping[Candidate, tuple[Scores, Scores]]]
 
-__all__ = ["DatasetMeans", "ImageFigures", "Mean", "figures_of", "panel_metrics"]
+__all__ = [
+    "DatasetMeans",
+    "ImageFigures",
+    "Mean",
+    "figures_at",
+    "figures_of",
+    "names_at",
+    "panel_metrics",
+    "quick_metrics",
+]
 
 # Scores that differ by less differ by rounding.
 _CLOSE = 1e-12
@@ -114,6 +123,11 @@ def panel_metrics(stored: Iterable[Name], sign: str) -> list[str]:
     return [name for name in dict.fromkeys([*first, *more]) if _defined(name, sign)]
 
 
+def quick_metrics(names: Iterable[str]) -> list[str]:
+    """Return those of some metrics that come from one pass over a map."""
+    return [name for name in names if _spec(name).one_pass and not name.startswith("pointing@")]
+
+
 def _spec(name: str) -> Any:
     return METRICS[name.partition("@")[0]]
 
@@ -146,27 +160,69 @@ def figures_of(
     if region is not None:
         one.region(region)
     every = panel_metrics((), one.sign) if metrics is None else metrics
-    slow = [name for name in every if not _spec(name).one_pass or name.startswith("pointing@")]
-    scores = scores_of(one, rule, [name for name in every if name not in slow])
+    quick = quick_metrics(every)
+    slow = tuple(name for name in every if name not in quick)
+    scores = scores_of(one, rule, quick)
+    if region is None:
+        found = figures_at(scores, 0, rule, one.visible)
+        return replace(found, figures=found.figures | _once(one, slow)) if slow else found
     columns, place = _columns(scores, region)
-    figures = _figures(columns, place)
-    if region is None and slow:
-        figures |= _once(one, tuple(slow))
-    area = _at(columns, f"attention_area@{rule}", place)
-    visible = one.visible if region is None else one.visible_regions[region]
-    told = _divergence(scores, rule, region)
-    return ImageFigures(figures, area, _at(columns, "annotation_area", place), visible, told)
+    others = scores.regions is not None and len(scores.regions.region) > 1
+    told = _divergence(columns, place, rule, _AMONG_OTHERS if others else EITHER, whole=False)
+    return _gathered(columns, place, rule, one.visible_regions[region], told)
 
 
-def _figures(columns: Columns, place: int) -> dict[str, dict[str, float]]:
-    names = [name for name in columns if name.partition("@")[0] in METRICS]
-    return {name: _figure(columns, place, name) for name in names}
+def figures_at(
+    scores: MapScores, place: int, rule: Rule, visible: float, names: Sequence[str] | None = None
+) -> ImageFigures:
+    """Return the figures of a map against all regions of its image, out of scores by a rule.
+
+    Parameters
+    ----------
+    scores, place
+        From `score_maps`, and which of its maps it is.
+    rule
+        How pixels are selected: one of those of the scores.
+    visible
+        Share of the annotated area that the model could see.
+    names
+        Of the figures; those that `names_at` finds unless given.
+    """
+    told = _divergence(scores, place, rule, EITHER, whole=True)
+    return _gathered(scores, place, rule, visible, told, names)
+
+
+def names_at(columns: Columns, rule: Rule) -> tuple[str, ...]:
+    """Return the names of the figures by a rule, out of columns that may be by others too."""
+    wanted = str(rule)
+    parts = [(name, *name.partition("@")[::2]) for name in columns]
+    return tuple(
+        name
+        for name, base, token in parts
+        if base in METRICS and (token == wanted or not METRICS[base].thresholded)
+    )
+
+
+def _gathered(
+    columns: Columns,
+    place: int,
+    rule: Rule,
+    visible: float,
+    told: str,
+    names: Sequence[str] | None = None,
+) -> ImageFigures:
+    wanted = names_at(columns, rule) if names is None else names
+    figures = {name: _figure(columns, place, name) for name in wanted}
+    selected = _at(columns, f"attention_area@{rule}", place)
+    return ImageFigures(figures, selected, _at(columns, "annotation_area", place), visible, told)
 
 
 def _once(one: OneMap, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
     """Return figures that take long and depend on no rule, computed when first asked for."""
     if names not in one.noted:
-        one.noted[names] = _figures(scores_of(one, Rule(), names), 0)
+        columns = scores_of(one, Rule(), names)
+        every = [name for name in columns if name.partition("@")[0] in METRICS]
+        one.noted[names] = {name: _figure(columns, 0, name) for name in every}
     found: dict[str, dict[str, float]] = one.noted[names]
     return found
 
@@ -193,18 +249,15 @@ def _at(columns: Columns, name: str, place: int) -> float:
 # --- where metrics disagree ----------------------------------------------------------------------
 
 
-def _divergence(scores: MapScores, rule: Rule, region: int | None) -> str:
+def _divergence(columns: Columns, place: int, rule: Rule, why: str, *, whole: bool) -> str:
     """Say what it may mean where a map points at regions and gathers there, yet IoU is low."""
-    columns, place = _columns(scores, region)
     found = divergence(*(figure[place : place + 1] for figure in _inputs(columns, rule)))
     if not found.flags.any():
         return ""
-    others = region is not None and scores.regions is not None and len(scores.regions.region) > 1
     return (
-        f"The map's maximum lies {'on annotated pixels' if region is None else 'in this region'}, "
-        f"which hold{'s' * (region is not None)} {found.lift[0]:.1f} times the energy of chance, "
-        f"yet IoU is {found.ceiling[0]:.0%} of the largest possible: "
-        f"{_AMONG_OTHERS if others else EITHER}."
+        f"The map's maximum lies {'on annotated pixels' if whole else 'in this region'}, "
+        f"which hold{'' if whole else 's'} {found.lift[0]:.1f} times the energy of chance, "
+        f"yet IoU is {found.ceiling[0]:.0%} of the largest possible: {why}."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -196,7 +198,7 @@ def figure_of(columns: Columns, place: int, name: str) -> dict[str, Any]:
     value, area = _at(columns, name, place), _at(columns, "annotation_area", place)
     chance = _at(columns, f"{base}_chance{at}{threshold}", place)
     ceiling = _ceiling(base, area, _at(columns, f"attention_area{at}{threshold}", place))
-    if np.isnan(value):
+    if isnan(value):
         ceiling = np.nan
     room = ceiling - chance
     beyond = (value - chance) / room if abs(room) > _ROOM else np.nan
@@ -205,10 +207,11 @@ def figure_of(columns: Columns, place: int, name: str) -> dict[str, Any]:
 
 def _at(columns: Columns, name: str, place: int) -> float:
     if name not in columns:
-        return float("nan")
+        return nan  # one and the same, by which `_ceiling` finds what it knows
     return float(np.ravel(columns[name])[place])
 
 
+@lru_cache(1 << 14)
 def _ceiling(metric: str, annotated: float, selected: float) -> float:
     """Return the best value possible at its areas, or the better end of the metric's range."""
     spec = METRICS[metric]

@@ -396,7 +396,14 @@ class OnDemand:
         return maps
 
     def stacks(
-        self, image: str, key: MapKey, rule: Rule, metric: str, *, heads: bool = False
+        self,
+        image: str,
+        key: MapKey,
+        rule: Rule,
+        metric: str,
+        *,
+        heads: bool = False,
+        whole: bool = False,
     ) -> list[Stack]:
         """Score the maps of all layers of a source on one image, by one metric.
 
@@ -408,6 +415,8 @@ class OnDemand:
             How they are scored.
         heads
             Score every single head, in place of the head of the key.
+        whole
+            Leave out the scores of single regions, for a metric of one pass.
         """
         source = self.source(key)
         chosen = [head for head in source.heads if head is not None] if heads else [key.head]
@@ -419,8 +428,7 @@ class OnDemand:
         for scene in scenes_of(self.scenes.scoring, some, 0, annotation):
             scores = score_maps(
                 scene.maps.reshape(-1, *scene.maps.shape[-2:]),
-                regions=[scene.regions],
-                ignore=scene.ignore,
+                **_against(scene, whole=whole),
                 selection=rule.selection,
                 percentiles=(rule.percentile,),
                 sign=cast("Sign", source.sign),
@@ -452,6 +460,15 @@ class OnDemand:
                     known = found.get((layer, head), (low, high))
                     found[layer, head] = min(known[0], low), max(known[1], high)
         return found
+
+
+def _against(scene: Scene, *, whole: bool) -> dict[str, Any]:
+    """Return what the maps of a scene are scored against: its regions, or all of them as one."""
+    if not whole:
+        return {"regions": [scene.regions], "ignore": scene.ignore}
+    shape = scene.maps.shape[-2:]
+    masks = scene.regions.union_mask(*shape)
+    return {"masks": masks, "ignore": _ignored(scene.regions, scene.ignore, scene.maps[0, 0])}
 
 
 def _by_index(scene: Scene) -> dict[int, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from importlib import import_module
@@ -20,7 +21,7 @@ from sightline.api.caching import CachedAnswers
 from sightline.api.choice import unknown_word
 from sightline.api.problems import PROBLEMS, add_handlers, describe_problems
 from sightline.api.security import Guard
-from sightline.api.state import Service
+from sightline.api.state import Served, Service
 from sightline.api.static_app import BuiltApp
 from sightline.records import SightlineError
 
@@ -38,6 +39,7 @@ MODULES = (
     "detection",
     "exports",
     "checks",
+    "doubts",
 )
 """The modules of routes, in the order in which they are documented."""
 
@@ -45,6 +47,8 @@ MODULES = (
 _PATIENCE = 1.0
 # Names of the threads that no request holds: what loads at the start, and what takes long.
 _APART = ("loading", "sparsity report")
+# How many times as long as it worked a thread rests that nobody waits for.
+_LEISURE = 2.0
 _THREADS = 2 * (os.cpu_count() or 2)
 _TITLE = "Sightline"
 _ABOUT = """Where models look, and where people marked what matters: the results of one study.
@@ -198,3 +202,17 @@ def _warm(service: Service) -> None:
         with suppress(SightlineError, OSError):
             if not service.closed:
                 step()
+    with suppress(SightlineError, OSError):
+        _score_ahead(service, served)
+
+
+def _score_ahead(service: Service, served: Served) -> None:
+    """Score what is likely to be asked for, at leisure: whoever asks meanwhile goes first."""
+    from sightline.api.routes.scores import score_lines
+
+    begun = time.monotonic()
+    for _ in score_lines(served) if served.finished else ():
+        time.sleep(min(_LEISURE * (time.monotonic() - begun), _PATIENCE / 2))
+        if service.closed or service.last is not served:
+            return
+        begun = time.monotonic()

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["AnswerCache", "CachedAnswers", "Encoded", "etag_of"]
 
 _LOG = logging.getLogger("sightline")
-_MOST_BYTES = 96 << 20
+_MOST_BYTES = 40 << 20
+# Maps and pictures are kept apart: a few hundred of them would push out all the rest.
+_BULKY, _MOST_BULKY = 32 << 10, 56 << 20
 # An answer larger than this is passed on as it comes, and not kept.
 _MOST_EACH = 8 << 20
 # What changes though the store does not, or tells of that very moment.
@@ -128,6 +130,7 @@ class CachedAnswers:
     def __init__(self, app: ASGIApp, service: Service, cache: AnswerCache | None = None) -> None:
         self.app, self.service = app, service
         self.cache = AnswerCache() if cache is None else cache
+        self.bulky = AnswerCache(_MOST_BULKY)
         self._under_way: dict[str, asyncio.Future[Encoded | None]] = {}
         self._version = ""
 
@@ -149,6 +152,7 @@ class CachedAnswers:
         served = await run_in_threadpool(service.now) if service.due() else service.last
         if served.version != self._version:
             self.cache.clear()
+            self.bulky.clear()
             self._version = served.version
         return served
 
@@ -171,7 +175,7 @@ class CachedAnswers:
         try:
             found = await _Recorder(self.app, send).run(scope, receive)
             if found is not None and found.status == 200:
-                self.cache.put(key, found)
+                (self.bulky if found.size > _BULKY else self.cache).put(key, found)
         finally:
             del self._under_way[key]
             mine.set_result(found)
@@ -199,7 +203,7 @@ class _Asked:
         if self._same():
             await _send(Encoded(304, (), b""), tagged)
             return
-        found = self.by.cache.get(self.key)
+        found = self.by.cache.get(self.key) or self.by.bulky.get(self.key)
         if found is None:
             found = await self.by.make(self.key, self.scope, self.receive, tagged)
         if found is not None:

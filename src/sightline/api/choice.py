@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Signature, signature
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
 
@@ -185,13 +185,23 @@ def choose_map(served: Served, words: AskedMap) -> Chosen:
         422, naming the word that stands for nothing; 409, if nothing is stored yet.
     """
     name = served.name(None)
-    where = find_where(served, words, words.layer)
-    line = _line(served, name, where, words.layer)
+    line = _line_of_map(served, words)
     seeds = [source["seed"] for source in sources_of(served, line)]
     seed = words.seed if words.seed in seeds else seeds[0]
     rule = _asked_rule(served, words)
     choice = _choice(served, words, line, _Filled(seed, rule, words.ties), name)
     return Chosen(choice, line, name)
+
+
+def _line_of_map(served: Served, words: AskedMap) -> Line:
+    """Return the line of the tables that words of a map stand for, whatever the percentile."""
+    bare = replace(words, percentile=None, selection=None, ties=None)
+
+    def find() -> Line:
+        where = find_where(served, words, words.layer)
+        return _line(served, served.name(None), where, words.layer)
+
+    return served.kept(("line of map", bare), find)
 
 
 def choose_line(served: Served, words: AskedTable, *, regions: bool = False) -> Chosen:
@@ -281,12 +291,17 @@ def sources_of(served: Served, line: Line) -> list[dict[str, Any]]:
     """Return the lines of the manifest that maps come from, one for each seed."""
     pick = line.picks[0]
     wanted = (line.model, pick.method, pick.target, "")
-    found = [
-        one
-        for one in served.manifest["sources"]
-        if (full_name(one), one["method"], one["target"], one["check"]) == wanted
-    ]
-    return [one for one in found if line.seed is None or one["seed"] in (None, line.seed)]
+
+    def find() -> list[dict[str, Any]]:
+        every = served.manifest["sources"]
+        found = [
+            one
+            for one in every
+            if (full_name(one), one["method"], one["target"], one["check"]) == wanted
+        ]
+        return [one for one in found if line.seed is None or one["seed"] in (None, line.seed)]
+
+    return served.kept(("sources", wanted, line.seed), find)
 
 
 def full_name(source: dict[str, Any]) -> str:

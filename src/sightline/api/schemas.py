@@ -11,14 +11,24 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "AgreementLine",
+    "AgreementMatrix",
     "Answer",
+    "Background",
+    "BackgroundLine",
     "Breakdown",
     "BreakdownLine",
+    "Cascade",
+    "CascadeLine",
+    "CascadePoint",
     "CheckList",
     "Choice",
+    "ClassLine",
     "Comparison",
     "ComparisonLine",
     "Confusion",
+    "Correctness",
+    "CorrectnessLine",
     "DetectedBox",
     "Detection",
     "DetectionClass",
@@ -30,6 +40,11 @@ __all__ = [
     "DetectionSummary",
     "ExemplarImage",
     "Exemplars",
+    "FailureImage",
+    "FailureReason",
+    "Failures",
+    "Faithfulness",
+    "FaithfulnessLine",
     "Figure",
     "HeadLine",
     "HeadMatrix",
@@ -45,6 +60,9 @@ __all__ = [
     "ImagePercentiles",
     "ImageSummary",
     "LabelInfo",
+    "LayerChange",
+    "LayerChanges",
+    "LayerChangesLine",
     "Leaderboard",
     "LeaderboardLine",
     "MapHeader",
@@ -53,6 +71,8 @@ __all__ = [
     "MetricInfo",
     "MetricTable",
     "ModelInfo",
+    "Parts",
+    "PartsLine",
     "Point",
     "Prediction",
     "Problem",
@@ -63,8 +83,13 @@ __all__ = [
     "Ranking",
     "RankingCell",
     "RankingLine",
+    "Reading",
     "RegionInfo",
+    "RemovalCurves",
+    "RemovalLine",
     "ReviewList",
+    "Sanity",
+    "SanityLine",
     "Series",
     "Shift",
     "SimilarityAsked",
@@ -73,7 +98,13 @@ __all__ = [
     "StudyInfo",
     "Sweep",
     "Table",
+    "Verdict",
 ]
+
+
+Reading = Literal["signed", "absolute"]
+"""How values of maps are read: as they are, or by their size."""
+Verdict = Literal["pass", "fail", "cannot tell"]
 
 
 class Answer(BaseModel):
@@ -878,10 +909,350 @@ class DetectionImageSummary(Answer):
 
 
 class CheckList(Answer):
-    """Checks that are stored."""
+    """Checks that are stored, and what can be asked of them."""
 
-    checks: tuple[str, ...]
-    table: Table
+    checks: tuple[str, ...] = Field(examples=[["randomisation", "faithfulness", "parts"]])
+    models: tuple[str, ...]
+    methods: tuple[str, ...] = Field(description="Methods that were checked, baselines last.")
+    targets: tuple[str, ...] = Field(description="What was explained; none: no class.")
+    ways: tuple[str, ...] = Field(
+        description="How weights were redrawn: full, top-down, bottom-up, single.",
+        examples=[["full", "top-down"]],
+    )
+    measures: tuple[str, ...] = Field(
+        description="By which maps of both networks are compared.", examples=[["spearman", "ssim"]]
+    )
+    readings: tuple[Reading, ...] = Field(
+        description="Whether maps were compared as they are, and by the size of their values."
+    )
+    faithfulness: tuple[str, ...] = Field(
+        description="Measures of faithfulness that are stored.", examples=[["deletion"]]
+    )
+    curves: tuple[str, ...] = Field(
+        description="Those that are areas under curves that are stored.", examples=[["deletion"]]
+    )
+    table: Table = Field(
+        description="A line for each check of each method: over how many images and draws."
+    )
+
+
+class SanityLine(Answer):
+    """What becomes of a method's maps when the model forgets what it learnt."""
+
+    model: str
+    method: str
+    target: str
+    layer: int | str | None
+    similarity: float | None = Field(
+        description="Of maps of the trained and the randomised network; mean over images and draws."
+    )
+    low: float | None
+    high: float | None
+    cross: float | None = Field(description="Similarity to the map of another image.")
+    difference: float | None = Field(description="similarity − cross, paired by image.")
+    difference_low: float | None = Field(description="Lower end of its 95% interval.")
+    difference_high: float | None = Field(description="Upper end.")
+    verdict: Verdict = Field(description="fail: the map hardly depends on what was learnt.")
+    guide: Literal["reliable", "between", "unreliable", ""] = Field(
+        description="What the guide's rule says: below 0.3 reliable, above 0.6 unreliable; empty "
+        "where there is no similarity."
+    )
+    cascade: str = Field(
+        description="What the guide's rule says of the cascade; empty where none is stored."
+    )
+    edge: float | None = Field(description="Similarity to the edges of the image.")
+    training: float | None = Field(
+        description="Similarity to the map of the same network trained from another seed."
+    )
+    images: int
+    seeds: int = Field(description="How many times weights were drawn.")
+
+
+class Sanity(Answer):
+    """Verdicts on whether maps depend on what the model learnt; they do not rank methods."""
+
+    measure: str
+    reading: Reading
+    way: str
+    lines: tuple[SanityLine, ...]
+    note: str
+
+
+class CascadePoint(Answer):
+    """A stage of a cascade."""
+
+    stage: int = Field(description="From 0, in the order of drawing; −1: nothing is redrawn.")
+    name: str = Field(description="The part of the network that is redrawn last.")
+    similarity: float | None = Field(description="To the map of the trained network.")
+    low: float | None
+    high: float | None
+    accuracy: float | None = Field(description="Share of images whose label is still predicted.")
+    accuracy_low: float | None = Field(description="Lower end of its 95% interval.")
+    accuracy_high: float | None = Field(description="Upper end.")
+    images: int
+
+
+class CascadeLine(Answer):
+    """A method's maps as one part of the network after the other is redrawn."""
+
+    model: str
+    method: str
+    target: str
+    layer: int | str | None
+    cross: float | None = Field(description="Similarity to the map of another image.")
+    edge: float | None = Field(description="Similarity to the edges of the image.")
+    training: float | None = Field(
+        description="Similarity to the map of the same network trained from another seed."
+    )
+    seeds: int = Field(description="How many times weights were drawn.")
+    points: tuple[CascadePoint, ...]
+
+
+class Cascade(Answer):
+    """Similarity by stage, with the accuracy that the model has left."""
+
+    measure: str
+    reading: Reading
+    way: str
+    lines: tuple[CascadeLine, ...]
+    note: str
+
+
+class FaithfulnessLine(Answer):
+    """One measure of faithfulness of one method, beside a random map."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    random: float | None = Field(description="What a random map gets on the same images.")
+    difference: float | None = Field(description="value − random, paired by image.")
+    difference_low: float | None = Field(description="Lower end of its 95% interval.")
+    difference_high: float | None = Field(description="Upper end.")
+    better: Literal["higher", "lower", "zero"] = Field(description="Which values are better.")
+    images: int
+
+
+class Faithfulness(Answer):
+    """Whether the model's answer changes when pixels go that maps rank first."""
+
+    measures: tuple[str, ...] = Field(description="In the order in which they are told.")
+    lines: tuple[FaithfulnessLine, ...]
+    note: str
+
+
+class RemovalLine(Answer):
+    """The score of the class as more and more pixels are changed."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    points: tuple[Point, ...] = Field(description="x is the share of pixels that are changed.")
+
+
+class RemovalCurves(Answer):
+    """Curves of one measure of faithfulness."""
+
+    measure: str
+    lines: tuple[RemovalLine, ...]
+    note: str
+
+
+class PartsLine(Answer):
+    """Parts whose removal changes the class, against what a map ranks first."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    precision: float | None = Field(description="Share of the parts ranked first that decide.")
+    precision_low: float | None = Field(description="Lower end of its 95% interval.")
+    precision_high: float | None = Field(description="Upper end.")
+    recall: float | None = Field(description="Share of the deciding parts that are ranked first.")
+    recall_low: float | None = Field(description="Lower end of its 95% interval.")
+    recall_high: float | None = Field(description="Upper end.")
+    ap: float | None = Field(description="Average precision of the ranking of parts.")
+    ap_low: float | None = Field(description="Lower end of its 95% interval.")
+    ap_high: float | None = Field(description="Upper end.")
+    base: float | None = Field(description="Share of the parts that decide: precision by chance.")
+    base_low: float | None = Field(description="Lower end of its 95% interval.")
+    base_high: float | None = Field(description="Upper end.")
+    images: int
+
+
+class Parts(Answer):
+    """How well maps find the parts that are known to decide."""
+
+    lines: tuple[PartsLine, ...]
+    note: str
+
+
+class CorrectnessLine(Answer):
+    """A method's scores on images that the model gets right and wrong."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    right: float | None = Field(description="Mean score where the label is predicted.")
+    wrong: float | None = Field(description="Mean score where it is not.")
+    difference: float | None = Field(description="right − wrong")
+    low: float | None
+    high: float | None
+    adjusted: float | None = Field(
+        description="The difference between images of the same annotated area and confidence."
+    )
+    adjusted_low: float | None = Field(description="Lower end of its 95% interval.")
+    adjusted_high: float | None = Field(description="Upper end.")
+    right_images: int = Field(description="Images that the model gets right.")
+    wrong_images: int = Field(description="Images that it gets wrong.")
+
+
+class ClassLine(Answer):
+    """A class of images: how often the model is right, and how its maps score."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    label: str = Field(description="Of the images.")
+    accuracy: float | None = Field(description="Share of its images whose label is predicted.")
+    value: float | None
+    images: int
+
+
+class Correctness(Answer):
+    """Whether maps score better where the model is right."""
+
+    metric: str
+    lines: tuple[CorrectnessLine, ...]
+    classes: tuple[ClassLine, ...]
+    note: str
+
+
+class AgreementLine(Answer):
+    """One of those whose maps are compared."""
+
+    name: str
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+
+
+class AgreementMatrix(Answer):
+    """How much the maps of methods agree, image by image."""
+
+    lines: tuple[AgreementLine, ...] = Field(
+        description="So ordered that those that agree stand together."
+    )
+    values: tuple[tuple[float | None, ...], ...] = Field(
+        description="Rank correlations, means over images."
+    )
+    low: tuple[tuple[float | None, ...], ...] = Field(description="Lower ends of 95% intervals.")
+    high: tuple[tuple[float | None, ...], ...] = Field(description="Upper ends.")
+    counts: tuple[tuple[int, ...], ...] = Field(description="Images of each mean.")
+    images: int
+    note: str
+
+
+class FailureImage(Answer):
+    """An image on which a method scores badly, and what is peculiar about it."""
+
+    image: str
+    value: float | None
+    chance: float | None
+    reasons: tuple[str, ...] = Field(description="What may have to do with it; no proof.")
+
+
+class FailureReason(Answer):
+    """How much more often a peculiarity is found among the worst images than among the others."""
+
+    reason: str = Field(description="In words.", examples=["small area"])
+    worst: float | None = Field(description="Share of the worst images that have it.")
+    rest: float | None = Field(description="Share of the others.")
+    difference: float | None = Field(description="worst − rest")
+    low: float | None
+    high: float | None
+    p: float | None = Field(description="Fisher's exact test, two-sided.")
+    p_holm: float | None = Field(description="The same, corrected by Holm for all reasons.")
+
+
+class Failures(Answer):
+    """The worst images of one method, and what goes with being among them."""
+
+    choice: Choice
+    metric: str
+    items: tuple[FailureImage, ...]
+    reasons: tuple[FailureReason, ...] = Field(description="Peculiarities, the smallest p first.")
+    note: str
+
+
+class LayerChange(Answer):
+    """How much the maps of one layer and the next agree."""
+
+    layer: int
+    next: int = Field(description="The layer that it is compared with.")
+    spearman: float | None = Field(description="Rank correlation, mean over images.")
+    low: float | None
+    high: float | None
+    images: int
+
+
+class LayerChangesLine(Answer):
+    """A method's maps from layer to layer."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    points: tuple[LayerChange, ...]
+
+
+class LayerChanges(Answer):
+    """How maps change from layer to layer."""
+
+    lines: tuple[LayerChangesLine, ...]
+    note: str
+
+
+class BackgroundLine(Answer):
+    """Whether the maps of one model lie more on the background than those of another."""
+
+    method: str
+    target: str
+    layer_one: int | str | None = Field(description="Layer of the first model's maps.")
+    layer_other: int | str | None = Field(description="Layer of the second model's.")
+    share_one: float | None = Field(
+        description="Share of the first model's maps outside all regions; mean over images."
+    )
+    share_other: float | None = Field(description="Of the second model's.")
+    difference: float | None = Field(description="share_one − share_other, paired by image.")
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    images: int
+
+
+class Background(Answer):
+    """Two models' maps: which lie more on the background."""
+
+    one: str = Field(description="Full name of the first model.")
+    other: str = Field(description="Full name of the second.")
+    lines: tuple[BackgroundLine, ...]
+    note: str
 
 
 class PrototypeList(Answer):

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from sightline import __version__
 from sightline.cli import (
     analysing,
+    checking,
     comparing,
     detecting,
     figure_tables,
@@ -461,6 +462,7 @@ app.command("show")(reading.show_store)
 app.command()(comparing.compare)
 app.command()(statistics.stats)
 app.command()(statistics.sparsity)
+app.command()(checking.sanity)
 app.command()(detecting.detect)
 app.command()(reporting.report)
 app.command()(serving.serve)

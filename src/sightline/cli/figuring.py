@@ -51,7 +51,8 @@ def figure(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Score, as iou@90; unless given, the study's main one, of an image coverage."
+            help="Score, as iou@90; unless given, the study's main one, of an image coverage. Of "
+            "cascade a similarity (spearman, ssim, hog, overlap), of removal-curves one measure."
         ),
     ] = None,
     layer: Annotated[

@@ -234,7 +234,7 @@ def export(
         To,
         typer.Option(
             help="csv, parquet: every score with chance and ceiling; sqlite: also images, regions, "
-            "leaderboard; markdown: the main tables."
+            "leaderboard, checks; markdown: the main tables."
         ),
     ] = "csv",
     out: Annotated[

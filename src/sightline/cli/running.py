@@ -40,13 +40,15 @@ def plan_lines(plan: "Plan") -> list[str]:
     used = {image for chunk in plan.chunks for image in chunk.images}
     regions = sum(card.line["regions"] for card in plan.cards.cards if card.image in used)
     maps = sum(source.maps_per_image for source in plan.sources) * plan.images
+    checks = len({(s.name, s.method, s.target, s.part) for s in plan.sources if s.part})
     models = len({source.name for source in plan.sources if source.kind != "given"})
     given = any(source.kind == "given" for source in plan.sources)
     parts = [
         f"{counted(plan.images, 'image')} with {counted(regions, 'region')}",
         *([counted(models, "model")] if models else []),
-        counted(len({source.method for source in plan.sources}), "method"),
+        counted(len({one.method for one in plan.sources if one.kind != "check"}), "method"),
         f"{'up to ' if given and plan.notes else ''}{counted(maps, 'map')}",  # notes say which lack
+        *([counted(checks, "check")] if checks else []),
         counted(len(plan.tasks), "task"),
     ]
     lines = [f"Plan: {', '.join(parts)}"]
@@ -62,14 +64,27 @@ def expected_blocks(found: Sequence["Expected"], workers: int) -> "list[Table | 
     table = new_table(
         "What the study takes", ("model", "method", "target"), ("maps", "rows", "done", "time left")
     )
-    for one in found:
-        source = one.source
-        cells = (f"{one.maps:,}", f"{one.rows:,}", f"{one.stored}/{one.tasks}")
-        names = (source.name, source.method, source.target)
-        add_row(table, *names, *cells, timespan(one.seconds))
+    for names, some in _lines(found):
+        maps, rows, stored, tasks = (
+            sum(getattr(one, name) for one in some) for name in ("maps", "rows", "stored", "tasks")
+        )
+        cells = (f"{maps:,}", f"{rows:,}", f"{stored}/{tasks}")
+        add_row(table, *names, *cells, timespan(sum(one.seconds for one in some)))
     maps, rows = (sum(getattr(one, name) for one in found) for name in ("maps", "rows"))
     counts = f"In all {counted(maps, 'map')}, {counted(rows, 'row')}, {_size(rows * _ROW)}"
     return [table, f"{counts}; {_time_left(found, workers)}"]
+
+
+def _lines(found: Sequence["Expected"]) -> "list[tuple[tuple[str, str, str], list[Expected]]]":
+    """Return what is expected with the names of its line: all draws of a check share one."""
+    lines: dict[tuple[str, str, str, int], list[Expected]] = {}
+    for number, one in enumerate(found):
+        source = one.source
+        check = source.check.rpartition("/")[0] or source.check
+        method = f"{source.method}: {check}" if check else source.method
+        own = -1 if check else number  # a method may be there with several seeds
+        lines.setdefault((source.name, method, source.target, own), []).append(one)
+    return [(names[:3], some) for names, some in lines.items()]
 
 
 def _size(count: int) -> str:

@@ -97,7 +97,9 @@ def finished_lines(run: "Run", program: str) -> list[str]:
     return [what, f"Results: {path}", f"Next, look at them again:\n  {command}"]
 
 
-def demo_lines(path: Path, program: str, compared: tuple[str, str]) -> list[str]:
+def demo_lines(
+    path: Path, program: str, compared: tuple[str, str], *, checked: bool = False
+) -> list[str]:
     """Return what to look at after the demo; two methods serve as an example of a comparison."""
     command = shlex.join([program, "show", str(path)])
     compare, stats = (shlex.join([program, one, str(path)]) for one in ("compare", "stats"))
@@ -106,6 +108,7 @@ def demo_lines(path: Path, program: str, compared: tuple[str, str]) -> list[str]
         f"  {command} --layer split --metric coverage",
         f"  {compare} --a {compared[0]} --b {compared[1]} --by method",
         f"  {stats} --against chance",
+        *([f"  {shlex.join([program, 'sanity', str(path)])}"] if checked else []),
         f"The study, with every choice: {path / 'study.yml'}; the rows: {path / 'rows'}",
         f"The maps: {path / 'maps'}; what was used: {path / 'manifest.json'}",
     ]

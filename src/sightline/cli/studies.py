@@ -180,7 +180,8 @@ def demo(
         show(*leaderboard_blocks(results.leaderboard(), results.study["name"]))
         show(*layer_lines(results.layer_progression()))
     compared = ("gradcam", "centre") if photos else ("cls", "centre")
-    show(*finished_lines(done, own_name()), *demo_lines(path, own_name(), compared))
+    lines = demo_lines(path, own_name(), compared, checked=bool(study.checks))
+    show(*finished_lines(done, own_name()), *lines)
     if with_report:
         show(*_demo_report(path))
 

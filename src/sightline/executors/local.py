@@ -204,7 +204,7 @@ class _Driver:
             self.killed.add(left[0].name)
             self.pending.extendleft(reversed(left))
             self._start(number)
-        elif died.status == -signal.SIGKILL and source.kind == "model":
+        elif died.status == -signal.SIGKILL and source.kind in ("model", "check"):
             self.outcome.memory[source.name] = "its process was killed by the system"
         else:
             what = f"a worker ended with status {died.status}" + " again" * again

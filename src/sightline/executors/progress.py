@@ -82,9 +82,9 @@ class Run:
             return None
         usual = sum(seconds for _, seconds in self.sources.values()) / count
         left = 0.0
-        for number in range(len(self.plan.sources)):
+        for number, source in enumerate(self.plan.sources):
             done, seconds = self.sources.get(number, (0, 0.0))
-            todo = len(self.plan.chunks) - done - self._stored_of.get(number, 0)
+            todo = len(self.plan.chunks_of(source)) - done - self._stored_of.get(number, 0)
             left += todo * (seconds / done if done else usual)
         busy = sum(self.steps.values())
         return left * (self.seconds / busy) if busy else left / self.workers

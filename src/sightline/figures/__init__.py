@@ -41,10 +41,12 @@ from sightline.figures.images import (
     visualize_all_methods,
     visualize_attribution_enhanced,
 )
+from sightline.figures.layers import draw_layer_changes
 from sightline.figures.ranking import (
     create_methods_ranking_heatmap,
     create_metrics_radar_chart,
 )
+from sightline.figures.removal import draw_removal_curves
 from sightline.figures.style import COLOURS, house_style, new_figure, save
 
 __all__ = [
@@ -69,6 +71,7 @@ __all__ = [
     "draw_error_types",
     "draw_examples",
     "draw_intervals",
+    "draw_layer_changes",
     "draw_layer_maps",
     "draw_layer_progression",
     "draw_leaderboard",
@@ -76,6 +79,7 @@ __all__ = [
     "draw_perturbation_drops",
     "draw_pr_curves",
     "draw_reliability",
+    "draw_removal_curves",
     "find_card",
     "house_style",
     "new_figure",

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sightline.figures import checks, comparing, curves, detection, examples, images, ranking
+from sightline.figures import (
+    checks,
+    comparing,
+    curves,
+    detection,
+    examples,
+    images,
+    layers,
+    ranking,
+    removal,
+)
 from sightline.registry import Registry
 
 if TYPE_CHECKING:
@@ -13,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["FIGURES", "find_card"]
 
 FIGURES: Registry[FigureCard] = Registry("figure")
-for _module in (images, examples, comparing, ranking, curves, checks, detection):
+for _module in (
+    *(images, examples, comparing, ranking, curves, layers),
+    *(checks, removal, detection),
+):
     for _card in _module.CARDS:
         FIGURES.add(_card.name, _card)
 

@@ -25,7 +25,7 @@ from sightline.figures.lines import (
 )
 from sightline.figures.panels import bars, legend_beside, panels, text_inches
 from sightline.figures.style import BLACK, COLOURS, GREY, axes_for, figure_of, house_style, title
-from sightline.records import InputError
+from sightline.records import InputError, UnknownNameError
 from sightline.stats import interval
 
 if TYPE_CHECKING:
@@ -72,18 +72,23 @@ def _sentence(*parts: str) -> str:
 _SIDES = {"right": COLOURS["blue"], "wrong": COLOURS["vermillion"]}
 
 
+Gap = tuple[float, float, float]
+"""A difference with the ends of its interval."""
+_NO_GAP: Gap = (np.nan, np.nan, np.nan)
+
+
 class _Sides(NamedTuple):
-    """A line's scores where the model is right, and where it is wrong."""
+    """A line's scores where the model is right, and where it is wrong.
+
+    Right minus wrong is NaN where one side has no image; `adjusted` where it is not known.
+    """
 
     line: Line
     right: Interval
     wrong: Interval
     values: dict[str, NDArray[np.float64]]
-
-    @property
-    def difference(self) -> tuple[float, float, float]:
-        """Right minus wrong with its ends; NaN where one side has no image."""
-        return _difference(self.right, self.wrong)
+    difference: Gap
+    adjusted: Gap = _NO_GAP
 
 
 def _difference(one: Interval, two: Interval) -> tuple[float, float, float]:
@@ -99,7 +104,11 @@ def _difference(one: Interval, two: Interval) -> tuple[float, float, float]:
 
 
 def create_model_vs_method_analysis(
-    values: Table, *, metric: str, axes: Sequence[Axes] | None = None
+    values: Table,
+    differences: Table | None = None,
+    *,
+    metric: str,
+    axes: Sequence[Axes] | None = None,
 ) -> Figure:
     """Draw scores where the model is right and where it is wrong, in three panels.
 
@@ -113,6 +122,11 @@ def create_model_vs_method_analysis(
         A row for each line and image: columns that name the line, `image`, `value`, `correct`
         (whether the model's prediction is; missing where it is not known) and, where they are
         known, `label` (the class), `model`, `chance`, `group`.
+    differences
+        A row for each line: the columns that name it, `difference`, `low`, `high` (right minus
+        wrong) and, where they are known, `adjusted`, `adjusted_low`, `adjusted_high` (the same at
+        equal annotated area and confidence; hollow marks). Computed from the values, without
+        adjustment, unless given.
     metric
         What the values are, ``metric[@threshold]``.
     axes
@@ -129,7 +143,8 @@ def create_model_vs_method_analysis(
     """
     table, unknown = _judged(values)
     chosen = _sorted_lines(table, metric)
-    sides = [_sides(line, metric) for line in chosen.lines]
+    found = {} if differences is None else _given_gaps(differences)
+    sides = [_sides(line, metric, found.get(line.name)) for line in chosen.lines]
     with house_style():
         places = panels(axes, 3, size=_analysis_size(sides))
         chance = _chance_of(chosen, metric)
@@ -139,10 +154,10 @@ def create_model_vs_method_analysis(
         figure = figure_of(places[0])
         figure.draw_without_rendering()  # how wide panels are is known from here on
         title(
-            places[0], "Right and wrong predictions", _sides_notes(sides, chosen, unknown), lines=3
+            places[0], "Right and wrong predictions", _sides_notes(sides, chosen, unknown), lines=4
         )
-        title(places[1], "Right minus wrong", _difference_notes(sides, metric), lines=3)
-        title(places[2], "By class", about, lines=3)
+        title(places[1], "Right minus wrong", _difference_notes(sides, metric), lines=4)
+        title(places[2], "By class", about, lines=4)
         return figure
 
 
@@ -173,7 +188,19 @@ def _sorted_lines(table: pd.DataFrame, metric: str) -> Chosen:
     return choose_lines(parts, scores, lower=lower, most=_ROWS, longest=_NAME)
 
 
-def _sides(line: Line, metric: str) -> _Sides:
+def _given_gaps(differences: Table) -> dict[str, tuple[Gap, Gap]]:
+    """Return the plain and the adjusted difference of each line of a table."""
+    rows = _rows(differences, "differences", ("difference", "low", "high"))
+    sets = (("difference", "low", "high"), ("adjusted", "adjusted_low", "adjusted_high"))
+    plain, adjusted = (
+        zip(*(numbers(rows, name, "differences").tolist() for name in names), strict=True)
+        for names in sets
+    )
+    names = line_names(rows, "differences")
+    return {name: (one, two) for name, one, two in zip(names, plain, adjusted, strict=True)}
+
+
+def _sides(line: Line, metric: str, given: tuple[Gap, Gap] | None = None) -> _Sides:
     spec = spec_of(metric)
     kind: Kind = "share" if spec is not None and spec.share else "mean"
     # What few images leave open is still a score: ends lie where scores can.
@@ -186,12 +213,13 @@ def _sides(line: Line, metric: str) -> _Sides:
         several = images if len(set(images)) < len(images) else None
         found.append(interval(one, images=several, kind=kind, limits=limits))
         values[name] = one[np.isfinite(one)]
-    return _Sides(line, found[0], found[1], values)
+    plain, adjusted = given or (_difference(found[0], found[1]), _NO_GAP)
+    return _Sides(line, found[0], found[1], values, plain, adjusted)
 
 
 def _analysis_size(sides: Sequence[_Sides]) -> tuple[float, float]:
     label = text_inches(one.line.label for one in sides)
-    return 10.6 + 1.35 * label, 2.6 + max(0.36 * len(sides), 1.6)
+    return 10.6 + 1.35 * label, 2.75 + max(0.36 * len(sides), 1.6)
 
 
 def _chance_of(chosen: Chosen, metric: str) -> float:
@@ -253,6 +281,7 @@ def _draw_share(ax: Axes, place: float, found: Interval, side: str) -> None:
 def _sides_legend(ax: Axes, chance: bool) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
+    from matplotlib.transforms import ScaledTranslation
 
     handles: list[Any] = [
         Patch(facecolor="#CFE3F1", edgecolor=_SIDES["right"]),
@@ -262,14 +291,11 @@ def _sides_legend(ax: Axes, chance: bool) -> None:
     if chance:
         handles.append(Line2D([], [], **{**_CHANCE, "zorder": 1}))
         texts.append("chance")
+    down = ScaledTranslation(0, -0.45, figure_of(ax).dpi_scale_trans)
     ax.legend(
-        handles, texts, loc="upper left", bbox_to_anchor=(0, -0.45 / _inches_high(ax)), ncols=3,
-        borderaxespad=0, borderpad=0, columnspacing=1.2, handlelength=1.8,
+        handles, texts, loc="upper left", bbox_to_anchor=(0, 0), ncols=3, borderaxespad=0,
+        bbox_transform=ax.transAxes + down, borderpad=0, columnspacing=1.2, handlelength=1.8,
     )  # fmt: skip
-
-
-def _inches_high(ax: Axes) -> float:
-    return float(ax.get_window_extent().height / figure_of(ax).dpi)
 
 
 def _name_rows(ax: Axes, names: Sequence[str]) -> None:
@@ -290,14 +316,20 @@ def _sides_notes(sides: Sequence[_Sides], chosen: Chosen, unknown: int) -> str:
 def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: bool) -> None:
     """Draw the difference of means in each row, with its interval, beside zero."""
     ax.axvline(0, color=BLACK, lw=1, zorder=1)
+    both = any(np.isfinite(one.adjusted[0]) for one in sides)
     for place, one in enumerate(sides):
-        value, low, high = one.difference
-        if np.isfinite(value):
-            bars(ax, [place], [low], [high], one.line.look, across=True)
-            ax.plot([value], [place], ls="none", **one.line.look.point, zorder=3)
+        look = one.line.look
+        hollow = {**look.point, "mfc": "white", "mec": look.colour, "mew": 1.1}
+        pairs = ((one.difference, -0.14, look.point), (one.adjusted, 0.18, hollow))
+        for (value, low, high), shift, point in pairs:
+            if np.isfinite(value):
+                height = place + shift * both
+                bars(ax, [height], [low], [high], look, across=True)
+                ax.plot([value], [height], ls="none", **point, zorder=3)
     _name_rows(ax, [one.line.label if named else "" for one in sides])
     reach = 1.08 * max((abs(end) for end in ax.dataLim.intervalx if np.isfinite(end)), default=0)
     ax.set_xlim(-(reach or 1), reach or 1)
+    ax.locator_params(axis="x", nbins=6)
     ax.set_xlabel(f"{metric}, right − wrong", parse_math=False)
     if not any(np.isfinite(one.difference[0]) for one in sides):
         _say(ax, _one_sided(sides))
@@ -328,7 +360,9 @@ def _difference_notes(sides: Sequence[_Sides], metric: str) -> str:
     least = min(min(one.right.n, one.wrong.n) for one in sides)
     few = f"wide: {least} on one side" if 0 < least < _FEW else ""
     intervals = "bars: 95% intervals" + (f" ({few})" if few else "")
-    return _sentence(intervals, told, "plausibility, not faithfulness")
+    both = any(np.isfinite(one.adjusted[0]) for one in sides)
+    hollow = "hollow: at equal annotated area and confidence" if both else ""
+    return _sentence(intervals, told, hollow, "plausibility, not faithfulness")
 
 
 class _Point(NamedTuple):
@@ -387,11 +421,23 @@ _GUIDE = {
     "0.60  the guide: above, unreliable": (0.6, (0, (1, 1.5))),
     "0.30  the guide: below, reliable": (0.3, (0, (4, 1.5, 1, 1.5))),
 }
+_SIMILARITIES = {
+    "spearman": "Spearman's ρ",
+    "ssim": "Structural similarity",
+    "hog": "Correlation of gradients (HOG)",
+    "overlap": "Overlap of the highest cells",
+}
+_BESIDE = {"cross": "other images", "edge": "edges", "training": "trained anew"}
+_GAP = 0.3  # between the stages and what stands behind them
 _REFERENCES: tuple[Any, ...] = ((0, (5, 1.5)), (0, (2, 1)), (0, (5, 1, 1, 1, 1, 1)))
 
 
 def create_cascade_randomization_plot(
-    table: Table, *, references: Mapping[str, float] | None = None, ax: Axes | None = None
+    table: Table,
+    *,
+    references: Mapping[str, float] | None = None,
+    measure: str = "spearman",
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw how much maps stay the same while a model's weights are made random, stage by stage.
 
@@ -399,11 +445,16 @@ def create_cascade_randomization_plot(
     ----------
     table
         A row for each line and stage: columns that name the line, `stage` (in order of first
-        appearance), `value` (Spearman's correlation with the map of the trained model, mean over
-        images) and, where they are known, `low`, `high`, `n`, `group`.
+        appearance), `value` (similarity to the map of the trained model, mean over images) and,
+        where they are known, `low`, `high`, `n`, `group`. What a line is compared with stands
+        behind the stages, where it is known: `cross` (similarity to the trained model's maps of
+        other images), `edge` (to the edges of the image), `training` (to maps of the same network
+        trained anew). `accuracy` (of the model at that stage, one for all lines) is a black line.
     references
-        Correlations to compare with, by name: the map with an image's edges, with maps of other
-        images.
+        Similarities to compare all lines with, by name.
+    measure
+        What the similarity is: "spearman", "ssim", "hog" or "overlap". The guide's lines are about
+        the first.
     ax
         Where to draw; a new figure unless given.
 
@@ -415,27 +466,32 @@ def create_cascade_randomization_plot(
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()][:3]
     ['0.20  cls', '0.35  edges', '0.00  no relation']
     """
+    if measure not in _SIMILARITIES:
+        known = ", ".join(_SIMILARITIES)
+        raise UnknownNameError(f"measure must be one of {known}; got {measure!r}")
     rows = _rows(table, "table", ("stage", "value"))
     stages = list(dict.fromkeys(str(one) for one in rows["stage"]))
     rows = rows.assign(x=[stages.index(str(one)) for one in rows["stage"]])
     _check_correlations(rows, references or {})
+    beside = [one for one in _BESIDE if np.isfinite(numbers(rows, one, "table")).any()]
     parts = {
         name: one.sort_values("x", kind="stable")
         for name, one in rows_of_lines(rows, line_names(rows, "table")).items()
     }
     scores = {name: _last_known(one) for name, one in parts.items()}
     chosen = choose_lines(parts, scores, lower=True)
-    texts = [f"{line.score:.2f}  {line.label}" for line in chosen.lines]
+    texts = [f"{round(line.score, 2) + 0.0:.2f}  {line.label}" for line in chosen.lines]
     with house_style():
-        wide = max(5.2, 0.62 * len(stages) + 1.2)
+        wide = max(5.2, 0.62 * (len(stages) + len(beside)) + 1.2)
         room = text_inches([*texts, *_GUIDE])
-        ax = axes_for(ax, wide + 1.6 + room, max(5.4, 2.4 + 0.165 * len(texts)))
+        ax = axes_for(ax, wide + 1.6 + room, max(5.4, 2.6 + 0.165 * len(texts)))
         shifts = _shifts(len(chosen.lines), min(0.05, 0.4 / max(len(chosen.lines), 1)))
         handles = [
             _cascade_line(ax, line, shift) for line, shift in zip(chosen.lines, shifts, strict=True)
         ]
-        levels = _levels(ax, references or {})
-        _cascade_axes(ax, stages)
+        _draw_beside(ax, chosen.lines, beside, len(stages))
+        levels = _accuracy(ax, rows) | _levels(ax, references or {}, guide=measure == "spearman")
+        _cascade_axes(ax, stages, beside, measure)
         legend_beside(
             ax, [*handles, *levels.values()], [*texts, *levels], "At the last stage, method"
         )
@@ -443,7 +499,30 @@ def create_cascade_randomization_plot(
         return figure_of(ax)
 
 
-def _levels(ax: Axes, references: Mapping[str, float]) -> dict[str, Any]:
+def _draw_beside(ax: Axes, lines: Sequence[Line], columns: Sequence[str], stages: int) -> None:
+    """Mark behind the stages what each line is compared with."""
+    shifts = _shifts(len(lines), min(0.12, 0.7 / max(len(lines), 1)))
+    for place, column in enumerate(columns):
+        for line, shift in zip(lines, shifts, strict=True):
+            values = numbers(line.rows, column, "table")
+            values = values[np.isfinite(values)]
+            x = stages + _GAP + place + shift
+            ax.plot([x] * len(values[:1]), values[:1], ls="none", **line.look.point, zorder=3)
+
+
+def _accuracy(ax: Axes, rows: pd.DataFrame) -> dict[str, Any]:
+    """Draw the accuracy of the model at each stage; return its handle by the legend's text."""
+    known = rows.assign(accuracy=numbers(rows, "accuracy", "table")).dropna(subset="accuracy")
+    if known.empty:
+        return {}
+    if known.groupby("x")["accuracy"].nunique().max() > 1:
+        raise InputError("table: accuracy must be one for all lines of a stage: draw one model")
+    at = known.drop_duplicates("x").sort_values("x")
+    (handle,) = ax.plot(at["x"], at["accuracy"], color=BLACK, lw=2.2, alpha=0.55, zorder=2)
+    return {f"{at['accuracy'].iloc[-1]:.2f}  accuracy of the model": handle}
+
+
+def _levels(ax: Axes, references: Mapping[str, float], *, guide: bool = True) -> dict[str, Any]:
     """Draw what lines are compared with; return the handles by the legend's texts."""
     found: dict[str, Any] = {}
     names = short_names(references, 44)
@@ -452,7 +531,7 @@ def _levels(ax: Axes, references: Mapping[str, float]) -> dict[str, Any]:
         text = f"{level:.2f}  {names[name]}"
         found[text] = ax.axhline(level, color=GREY, lw=1.2, ls=dash, zorder=1)
     found["0.00  no relation"] = ax.axhline(0, **_CHANCE)
-    for text, (level, dash) in _GUIDE.items():
+    for text, (level, dash) in _GUIDE.items() if guide else ():
         found[text] = ax.axhline(level, color="#8A3E6B", lw=1.2, ls=dash, zorder=1)
     return found
 
@@ -479,19 +558,23 @@ def _cascade_line(ax: Axes, line: Line, shift: float) -> Any:
     return handle
 
 
-def _cascade_axes(ax: Axes, stages: Sequence[str]) -> None:
-    """Name the stages, slanted where they are long."""
+def _cascade_axes(ax: Axes, stages: Sequence[str], beside: Sequence[str], measure: str) -> None:
+    """Name the stages and what stands behind them, slanted where names are long."""
     ends = [end for end in ax.dataLim.intervaly if np.isfinite(end)]
     ax.set_ylim(min([-0.08, *[end - 0.05 for end in ends]]), 1.06)
-    ax.set_xlim(-0.4, len(stages) - 0.6)
-    names = list(short_names(stages, 24).values())
+    places = [*range(len(stages)), *(len(stages) + _GAP + place for place in range(len(beside)))]
+    ax.set_xlim(-0.4, places[-1] + 0.4)
+    names = [*short_names(stages, 24).values(), *(_BESIDE[one] for one in beside)]
     level = sum(text_inches([name]) + 0.12 for name in names) < 4.4
     ax.set_xticks(
-        np.arange(len(stages)), names, rotation=0 if level else 35, parse_math=False,
+        places, names, rotation=0 if level else 35, parse_math=False,
         ha="center" if level else "right", rotation_mode="anchor",
     )  # fmt: skip
-    ax.set_xlabel("Weights made random so far")
-    ax.set_ylabel("Spearman's ρ with the map of the trained model")
+    if beside:
+        ax.axvline(len(stages) - 0.5 + _GAP / 2, color=GREY, lw=0.8, zorder=1)
+    told = "; behind the line, what maps are compared with" if beside else ""
+    ax.set_xlabel(f"Weights made random so far{told}")
+    ax.set_ylabel(f"{_SIMILARITIES[measure]} with the map of the trained model")
     ax.grid(axis="y", color=_GRID, lw=0.6)
 
 
@@ -607,7 +690,8 @@ CARDS = (
         file="model_vs_method",
         group="checks",
         shows="Left: boxes of the scores of images that the model classifies right and wrong. "
-        "Middle: the difference of the means with its interval. Right: the mean score of each "
+        "Middle: the difference of the means with its interval, hollow at equal annotated area and "
+        "confidence. Right: the mean score of each "
         "class over the model's accuracy on it.",
         reading="A difference above zero says that people agree more with the maps of right "
         "predictions. That is plausibility, not faithfulness: right images may simply be easier, "
@@ -620,12 +704,15 @@ CARDS = (
         function=create_cascade_randomization_plot,
         file="cascade_randomization_test",
         group="checks",
-        shows="Spearman's correlation with the map of the trained model, while weights are made "
-        "random from the top down; a line for each method, levels to compare with, the guide's "
-        "lines at 0.3 and 0.6.",
+        shows="Similarity to the map of the trained model, while weights are made random stage by "
+        "stage; a line for each method, the model's accuracy in black, the guide's lines at 0.3 "
+        "and 0.6. Behind the stages: how like the same maps are to those of other images, to the "
+        "image's edges, and to maps of the same network trained anew.",
         reading="A line that falls at once depends on what the top layers learned. One that stays "
-        "high does not show what was learned. The level of maps of other images is where "
-        "similarity begins: smooth maps correlate with each other whatever the weights.",
+        "high does not show what was learned. Maps of other images are where similarity begins: "
+        "smooth maps correlate with each other whatever the weights. Do not rank methods by how "
+        "fast they fall: what the lower layers see is still there when the upper ones are random, "
+        "so that a faithful map may stay alike, and noisy maps fall fastest.",
         needs="Correlations at each stage.",
     ),
     FigureCard(

@@ -54,6 +54,7 @@ from sightline.figures.style import (
     title,
 )
 from sightline.records import InputError
+from sightline.stats._order import leaf_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -625,7 +626,12 @@ _BOX_ORDER = (
 
 
 def draw_agreement_matrix(
-    matrix: ArrayLike, names: Sequence[str], *, n: int | None = None, ax: Axes | None = None
+    matrix: ArrayLike,
+    names: Sequence[str],
+    *,
+    ends: tuple[ArrayLike, ArrayLike] | None = None,
+    n: int | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """Draw how much the maps of methods agree, alike ones beside each other.
 
@@ -639,6 +645,9 @@ def draw_agreement_matrix(
         Spearman's correlations, (k, k), symmetric, in -1 to 1.
     names
         What the k lines are called.
+    ends
+        Lower and upper ends of the correlations' 95% intervals over images, (k, k) each; written
+        below the numbers.
     n
         How many images were compared.
     ax
@@ -652,11 +661,12 @@ def draw_agreement_matrix(
     ['random', 'rollout', 'cls']
     """
     values = _checked_matrix(matrix, names)[:MAPS, :MAPS]
-    order = _leaf_order(values)
+    order = leaf_order(values)
+    spans = [_checked_matrix(one, names)[np.ix_(order, order)] for one in ends or ()]
     values = values[np.ix_(order, order)]
     labels = _short_names([str(names[i]) for i in order], 34)
     with house_style():
-        own, side = ax is None, max(len(labels) * 0.4, 2.6)
+        own, side = ax is None, max(len(labels) * (0.56 if spans else 0.4), 2.6)
         around = 0.09 * max(map(len, labels)) + 2.4
         ax = axes_for(ax, side + around, side + around)
         drawn = np.ma.masked_invalid(np.where(np.eye(len(values)) > 0, np.nan, values))
@@ -666,10 +676,10 @@ def draw_agreement_matrix(
         _matrix_axes(ax, labels)
         if own:
             fit([ax], width=side)
-        title(ax, "Agreement of maps", _matrix_notes(values, len(names), n))
+        title(ax, "Agreement of maps", _matrix_notes(values, len(names), n, spans=bool(spans)))
         if own:
             fit([ax], height=side)
-        _matrix_numbers(ax, values)
+        _matrix_numbers(ax, values, spans)
         return figure_of(ax)
 
 
@@ -691,17 +701,7 @@ def _checked_matrix(matrix: ArrayLike, names: Sequence[str]) -> Numbers:
     return values
 
 
-def _leaf_order(values: Numbers) -> NDArray[np.intp]:
-    """Return an order in which alike lines are neighbours; what is undefined is no closeness."""
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    if len(values) < 3:
-        return np.arange(len(values))
-    apart = np.clip(1 - np.nan_to_num((values + values.T) / 2), 0, None)
-    np.fill_diagonal(apart, 0)
-    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=True)
-    return np.asarray(leaves_list(tree), np.intp)
+_ROOM = 30  # points of a cell that can hold an interval
 
 
 def _matrix_bar(ax: Axes, mesh: Any) -> None:
@@ -727,8 +727,8 @@ def _matrix_axes(ax: Axes, labels: Sequence[str]) -> None:
     ax.spines[:].set_visible(False)
 
 
-def _matrix_numbers(ax: Axes, values: Numbers) -> None:
-    """Write the numbers into the cells, unless they would not fit."""
+def _matrix_numbers(ax: Axes, values: Numbers, spans: Sequence[Numbers] = ()) -> None:
+    """Write the numbers into the cells, and below them intervals, unless they would not fit."""
     figure = figure_of(ax)
     figure.draw_without_rendering()
     cell = 72 * ax.get_window_extent().width / figure.dpi / len(values)
@@ -738,10 +738,17 @@ def _matrix_numbers(ax: Axes, values: Numbers) -> None:
     for i, j in np.ndindex(*values.shape):
         value = float(values[i, j])
         colour = "white" if i != j and abs(value) > 0.62 else BLACK
+        known = i != j and cell > _ROOM and all(np.isfinite(one[i, j]) for one in spans)
+        up = -0.13 if known and spans else 0
         ax.text(
-            j, i, _short(value), ha="center", va="center", fontsize=size, color=colour,
+            j, i + up, _short(value), ha="center", va="center", fontsize=size, color=colour,
             in_layout=False,
         )  # fmt: skip
+        if known and spans:
+            ax.text(
+                j, i + 0.24, " ".join(_short(float(one[i, j])) for one in spans), ha="center",
+                va="center", fontsize=min(5.8, cell / 6.4), color=colour, in_layout=False,
+            )  # fmt: skip
 
 
 def _short(value: float) -> str:
@@ -753,11 +760,12 @@ def _short(value: float) -> str:
     return sign + ("1" if text == "1.00" else text[1:])
 
 
-def _matrix_notes(values: Numbers, given: int, n: int | None) -> str:
+def _matrix_notes(values: Numbers, given: int, n: int | None, *, spans: bool) -> str:
     undefined = int(np.isnan(values[np.triu_indices(len(values), 1)]).sum())
     return sentences(
         "Spearman's ρ between maps of the same image"
         + (f", mean over {plural(n, 'image')}" if n is not None else ""),
+        "below it its 95% interval" if spans else "",
         "alike ones stand together",
         f"the first {len(values)} of {given:,} lines are drawn" if len(values) < given else "",
         f"{plural(undefined, 'pair')} undefined (–)" if undefined else "",
@@ -823,8 +831,8 @@ CARDS = (
         function=draw_agreement_matrix,
         file="agreement_matrix",
         group="scores",
-        shows="Spearman's correlation between the maps of each pair of lines, mean over images; "
-        "alike lines stand together.",
+        shows="Spearman's correlation between the maps of each pair of lines, mean over images, "
+        "with its interval; alike lines stand together.",
         reading="Dark red blocks are lines that say the same, so that counting them twice proves "
         "nothing. Agreement is not truth: methods can be wrong together.",
         needs="Stored maps of several lines.",

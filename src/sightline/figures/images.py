@@ -408,6 +408,8 @@ class _Similar(NamedTuple):
     value: float
     low: float
     high: float
+    cross: float
+    verdict: str
 
 
 def create_sanity_check_comparison(
@@ -432,7 +434,8 @@ def create_sanity_check_comparison(
         Maps by the method's name, of the trained model and of the one with random weights.
     similarities
         Columns `name` (or those of `line_names`), `value` (Spearman's rank correlation) and, where
-        known, `low`, `high`, `n` (images).
+        known, `low`, `high`, `n` (images), `cross` (the correlation with maps of other images, a
+        cross in the panel) and `verdict` (ours, in a word or two, beside the guide's).
     signs
         How values are read, of all methods or by name.
     axes
@@ -454,7 +457,7 @@ def create_sanity_check_comparison(
         labels = [label for name in found for label in _sanity_labels(name, found[name])]
         notes = _sanity_notes(similarities, found, len(original))
         plan = Plan(
-            picture.shape[:2], 3 if len(found) < 6 else 6, wide=1.9 if len(found) < 6 else 1.4,
+            picture.shape[:2], 3 if len(found) < 6 else 6, wide=1.9,
             head="Do maps change when the weights are random?", notes=notes,
             foot=0.45 + KEY * len({way == "signed" for way in ways.values()}),
         )  # fmt: skip
@@ -477,7 +480,12 @@ def _similarities(
     rows = as_table(table, "similarities", ["value"])
     names = line_names(rows, "similarities")
     columns = [numbers(rows, one, "similarities").tolist() for one in ("value", "low", "high")]
-    known = {name: _Similar(*three) for name, *three in zip(names, *columns, strict=True)}
+    columns.append(numbers(rows, "cross", "similarities").tolist())
+    verdicts = [str(one) for one in rows["verdict"]] if "verdict" in rows else [""] * len(rows)
+    known = {
+        name: _Similar(value, low, high, cross, verdict)
+        for name, verdict, value, low, high, cross in zip(names, verdicts, *columns, strict=True)
+    }
     if not original:
         raise InputError("original must hold one map at least; got none")
     for name in original:
@@ -499,7 +507,9 @@ def _sanity_labels(name: str, found: _Similar) -> list[Label]:
     if math.isfinite(found.low) and math.isfinite(found.high):
         said += f" [{found.low:.2f}, {found.high:.2f}]"
     guide = f"the guide: {_verdict(found.value)}" if math.isfinite(found.value) else ""
-    return [Label(name, "as trained"), Label(name, "random weights"), Label(said, guide)]
+    ours = f"ours: {found.verdict}" if found.verdict else ""
+    verdicts = "; ".join(one for one in (ours, guide) if one)
+    return [Label(name, "as trained"), Label(name, "random weights"), Label(said, verdicts)]
 
 
 def _sanity_notes(table: Table, found: Mapping[str, _Similar], count: int) -> str:
@@ -508,6 +518,8 @@ def _sanity_notes(table: Table, found: Mapping[str, _Similar], count: int) -> st
     notes += " the guide's (below, shaded: reliable; above: unreliable)."
     if any(math.isfinite(one.low) for one in found.values()):
         notes += " Bars: intervals."
+    if any(math.isfinite(one.cross) for one in found.values()):
+        notes += " Crosses: the trained model's maps of other images, which ours compares with."
     if images := counted(numbers(rows, "n", "similarities")):
         notes += f" {images}."
     return notes + (f" {len(found)} of {count} methods are drawn." if len(found) < count else "")
@@ -524,6 +536,8 @@ def _similarity(ax: Axes, found: _Similar, *, last: bool) -> None:
         if math.isfinite(found.low) and math.isfinite(found.high):
             ax.plot([found.low, found.high], [0, 0], color=blue, lw=2.6, solid_capstyle="butt")
         ax.plot([found.value], [0], "o", ms=6.5, mfc=blue, mec="white", mew=0.8, zorder=4)
+    if math.isfinite(found.cross):
+        ax.plot([found.cross], [0], "x", ms=6, mec=BLACK, mew=1.4, zorder=5)
     ax.set(xlim=(-1.05, 1.05), ylim=(-1, 1), yticks=[])
     ticks = (-1, 0, RELIABLE, UNRELIABLE, 1)
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -577,9 +591,13 @@ CARDS = (
         file="sanity_check_comparison",
         group="checks",
         shows="For each method the map of the trained model, the map with random weights, and "
-        "their rank correlation with its interval.",
+        "their rank correlation over all images that were checked, with its interval; a cross is "
+        "the correlation with the trained model's maps of other images.",
         reading="A map that stays the same does not depend on what the model learned. By the "
-        "guide's rule below 0.3 is reliable, above 0.6 unreliable.",
+        "guide's rule below 0.3 is reliable, above 0.6 unreliable. Ours asks whether the map with "
+        "random weights is more like the trained one than a map of another image is: maps of one "
+        "method share much, such as a pull to the centre. Verdicts do not rank methods: noisy maps "
+        "pass most easily. One image is an example; the numbers are those of all.",
         needs="An image, maps by method of both models, their rank correlations.",
     ),
 )

@@ -236,8 +236,9 @@ def _laid_out(figure: Figure) -> Iterator[None]:
         (ax, ax.get_in_layout(), [ax.get_position(original=kind == "original") for kind in kinds])
         for ax in figure.axes
     ]
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    if figure.axes:
+        engine.execute(figure)
+    figure.set_layout_engine(None)  # with one that does nothing, saving would draw twice
     try:
         yield
     finally:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sightline.models import Inputs, Model, Output
 
-__all__ = ["COVER", "clean_scores", "cover_of", "rise_maps"]
+__all__ = ["COVER", "Probability", "clean_scores", "cover_of", "rise_maps"]
 
 # Colours from 0 to 1; None is what preprocessing turns into 0.
 _COLOURS = {"mean": None, "black": 0.0, "white": 1.0}
@@ -164,7 +164,7 @@ def rise_maps(model: Model, inputs: Inputs, request: Request, *, probability: bo
     def mask(copies: Tensor, images: Tensor, numbers: Tensor) -> Tensor:
         return cover[images].lerp_(copies, masks.at(images, numbers).to(copies)[:, None])
 
-    asked = _Probability(goal) if probability and isinstance(goal, Classes) else goal
+    asked = Probability(goal) if probability and isinstance(goal, Classes) else goal
     count = masks.cells.shape[1]
     scores = score_copies(model, inputs.pixels, asked, count, mask, request.batch).double()
     weights = scores - scores.mean(1, keepdim=True) if form == "centred" else scores
@@ -249,21 +249,24 @@ def _stretched(side: int, cells: int, step: int, shifts: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class _Probability(Goal):
+class Probability(Goal):
     """The probability of classes, of which a goal has the logits."""
 
     goal: Goal
 
     def scores(self, output: Output) -> Tensor:
+        """Return the probabilities."""
         logits = output.logits
         if logits is None:
             raise InputError("the network gave no logits")
         return (self.goal.scores(output) - logits.logsumexp(1)).exp()
 
     def take(self, rows: Tensor) -> Goal:
-        return _Probability(self.goal.take(rows))
+        """Return those of some images."""
+        return Probability(self.goal.take(rows))
 
     def names(self, classes: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the classes."""
         return self.goal.names(classes)
 
 

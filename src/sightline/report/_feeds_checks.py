@@ -1,21 +1,164 @@
-"""Figures of checks: of a study alone, model against method; others are not stored yet."""
+"""Figures of checks: right and wrong predictions, weights drawn anew, pixels taken away."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from sightline.records import InputError
-from sightline.report._feed import Feed, counted, labelled_images, told
+from sightline.report._feed import Feed, counted, labelled_images, layers_missing, told
+from sightline.report._pictures import maps_missing, pictures_missing
 from sightline.results._catalogue import BASELINE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
+    from sightline.report._lines import Lines
     from sightline.report.feeding import Choice, Drawn, StoreFigures
 
-__all__ = ["FEEDS", "REASONS"]
+__all__ = ["FEEDS", "REASONS", "checked_models", "named_lines", "stored_checks"]
 
-_NOT_STORED = "checks are not stored yet"
+_SIMILARITIES = ("spearman", "ssim", "hog", "overlap")
+_WAYS = ("top-down", "bottom-up", "single")
+_CURVES = ("deletion", "insertion", "road_morf", "road_lerf", "pixel_flipping")
+_DRAWN = 512
+_ROWS = 12  # methods of which pairs of maps are drawn
+
+
+# --- what is stored ------------------------------------------------------------------------------
+
+
+def stored_checks(store: StoreFigures) -> dict[str, list[str]]:
+    """Return the models of each check that the study asked for; of ways of randomising, too."""
+    found: dict[str, dict[str, None]] = {}
+    for one in store.results.manifest.get("checks", ()):
+        name = f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
+        check, _, rest = str(one["check"]).partition("/")
+        for key in (check, f"{check}/{rest.partition('/')[0]}"):
+            found.setdefault(key, {})[name] = None
+    return {check: list(models) for check, models in found.items()}
+
+
+def checked_models(store: StoreFigures, card: str) -> list[str]:
+    """Return the models of which a figure of one model can be drawn, that of the best line first.
+
+    Parameters
+    ----------
+    store
+        The figures of the store.
+    card
+        "sanity-check", "cascade" or "removal-curves".
+    """
+    found = stored_checks(store)
+    if card == "sanity-check":
+        models = found.get("randomisation", [])
+    elif card == "cascade":
+        ways = [found.get(f"randomisation/{way}", []) for way in _WAYS]
+        models = list(dict.fromkeys(one for some in ways for one in some))
+    else:
+        models = [one for one in found.get("faithfulness", []) if _curves_of(store, one)]
+    lines = sorted(store.lines().lines, key=lambda line: line.group == BASELINE)
+    order = list(dict.fromkeys(line.model for line in lines))
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(models, key=lambda one: places.get(one, len(places)))
+
+
+def _curves_of(store: StoreFigures, model: str) -> list[str]:
+    """Return the measures of a model that are curves."""
+    found: dict[str, None] = {}
+    for one in store.results.manifest.get("checks", ()):
+        name = f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
+        if one["check"] == "faithfulness" and name == model:
+            found |= dict.fromkeys(one["options"].get("measures") or ())
+    return [one for one in _CURVES if one in found]
+
+
+def _not_run(store: StoreFigures, check: str) -> str:
+    """Say that a check was not run, where it was not."""
+    if check in stored_checks(store):
+        return ""
+    name = check.partition("/")[0]
+    return f"the study ran no check of {name}: `sightline sanity` does"
+
+
+def named_lines(store: StoreFigures, table: pd.DataFrame) -> pd.DataFrame:
+    """Put what figures call a line before a table of model, method, target, layer.
+
+    Lines of the leaderboard keep their names there; what only checks have is called by what tells
+    it apart. Of several layers of one line, each is named.
+    """
+    from sightline.figures.lines import line_names
+
+    keys = table[["model", "method", "target"]].astype(str)
+    called = store.lines().called
+    own = line_names(table[["model", "method", "target"]]) if len(table) else []
+    layers = table.assign(**keys).groupby(list(keys), sort=False)["layer"].transform("nunique")
+    names = []
+    rows = zip(keys.itertuples(index=False, name=None), own, table["layer"], layers, strict=True)
+    for key, alone, layer, several in rows:
+        name = _name(called, cast("tuple[str, str, str]", key), alone)
+        names.append(f"{name} layer {layer}" if several > 1 else name)
+    found = table.copy()
+    found.attrs = dict(table.attrs)
+    if "name" in found:
+        found = found.rename(columns={"name": "stage_name"})
+    found.insert(0, "name", names)
+    return found
+
+
+def _name(called: Mapping[tuple[str, str, str], str], key: tuple[str, str, str], alone: str) -> str:
+    """Return what a line is called; with its model where the leaderboard lacks it, or shares it.
+
+    Baselines that score the same for several models are one line there. Checks ask each model.
+    """
+    name = called.get(key)
+    if name is not None and list(called.values()).count(name) == 1:
+        return name
+    model, method, target = key
+    several = len({one[0] for one in called}) > 1
+    full = f"{model} {method}{f' target {target}' if target else ''}"
+    return full if several else alone
+
+
+def _groups(store: StoreFigures, table: pd.DataFrame) -> list[str]:
+    """Return the group of each row's method."""
+    manifest = store.results.manifest
+    found = {
+        str(one["method"]): str(one["group"])
+        for one in (*manifest["sources"], *manifest.get("checks", ()))
+    }
+    return [found.get(str(method), "") for method in table["method"]]
+
+
+def _one_model(store: StoreFigures, choice: Choice, card: str) -> str:
+    """Return the model that a figure of one model is about."""
+    models = checked_models(store, card)
+    if choice.model is None:
+        return models[0]
+    if choice.model not in models:
+        raise InputError(f"model must be one that was checked ({', '.join(models)}); got "
+                         f"{choice.model!r}")  # fmt: skip
+    return choice.model
+
+
+def _of_choice(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """Return the rows of the method and target of a choice."""
+    kept = np.ones(len(table), np.bool_)
+    for column in ("method", "target"):
+        wanted = getattr(choice, column)
+        if wanted is not None:
+            kept &= (table[column] == wanted).to_numpy(np.bool_)
+    if not kept.any():
+        asked = " ".join(one for one in (choice.model, choice.method, choice.target) if one)
+        raise InputError(f"no checks{f' of {asked}' if asked else ''} are stored yet")
+    return table[kept].reset_index(drop=True)
+
+
+# --- right and wrong -----------------------------------------------------------------------------
 
 
 def _model_vs_method(store: StoreFigures, choice: Choice) -> Drawn:
@@ -34,9 +177,30 @@ def _model_vs_method(store: StoreFigures, choice: Choice) -> Drawn:
     table = table.sort_values("name", key=lambda one: one.map(order), kind="stable")
     table["correct"] = table["correct"].astype(bool)
     table = table.reset_index(drop=True)
-    figure = create_model_vs_method_analysis(table, metric=str(every.lead))
+    gaps = _differences(store, shown, choice)
+    figure = create_model_vs_method_analysis(table, gaps, metric=str(every.lead))
     classifiers = counted(len(models), "classifier")
     return Drawn(figure, table, told(shown, asked.shown(10**6, 0), classifiers))
+
+
+def _differences(store: StoreFigures, shown: Lines, choice: Choice) -> pd.DataFrame:
+    """Return right minus wrong of the lines that are shown, plain and adjusted."""
+    from sightline.analysis.correctness import correct_and_wrong
+
+    layer: Any = choice.layer or "best"
+    found = store.kept(
+        ("right and wrong", str(shown.lead), layer),
+        lambda: correct_and_wrong(
+            store.results, str(shown.lead), layer=layer, predictions=store.predictions()
+        ),
+    )
+    names = {
+        (line.model, line.method, line.target): name
+        for line, name in zip(shown.lines, shown.names, strict=True)
+    }
+    keys = found[["model", "method", "target"]].itertuples(index=False, name=None)
+    named = found.assign(name=[names.get(key, "") for key in keys])
+    return named[named["name"] != ""].reset_index(drop=True)
 
 
 def _known(store: StoreFigures) -> pd.DataFrame:
@@ -59,5 +223,185 @@ def _model_missing(store: StoreFigures) -> str:
     return "" if any(line.group != BASELINE for line in lines) else why
 
 
-FEEDS = {"model-vs-method": Feed(_model_vs_method, _model_missing)}
-REASONS = {"sanity-check": _NOT_STORED, "cascade": _NOT_STORED, "perturbation-drops": _NOT_STORED}
+# --- weights drawn anew --------------------------------------------------------------------------
+
+
+def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
+    from sightline.analysis.redrawn import redrawn_maps, was_redrawn
+    from sightline.figures.images import create_sanity_check_comparison
+    from sightline.report.feeding import Drawn
+
+    model = _one_model(store, choice, "sanity-check")
+    measured = store.kept("sanity", lambda: _verdicts(store))
+    named = named_lines(store, measured)
+    table = _of_choice(named[named["model"] == model], choice._replace(model=model))
+    image = choice.image or store.examples().median
+    asked = [one for one in was_redrawn(store.results) if _is_in(one, table)][:_ROWS]
+    sample = store.scenes.dataset.by_id(image)
+    maps, note = redrawn_maps(store.results, asked, sample, size=_DRAWN, progress=store.progress)
+    names = {
+        (row["model"], row["method"], row["target"]): row["name"]
+        for row in table.to_dict("records")
+    }
+    pairs = {names[one.model, one.method, one.target]: one for one in maps}
+    if not pairs:
+        raise InputError(note or "no model of the study could be run again")
+    shown = table[table["name"].isin(pairs)].rename(columns={"similarity": "value", "images": "n"})
+    figure = create_sanity_check_comparison(
+        store.pictures.image(image),
+        {name: one.trained for name, one in pairs.items()},
+        {name: one.redrawn for name, one in pairs.items()},
+        shown.drop(columns=["model", "method", "target", "layer"]),
+        signs={name: one.sign for name, one in pairs.items()},
+    )
+    more = f"{len(pairs)} of {len(table)} methods" if len(pairs) < len(table) else ""
+    about = model, f"maps of {image}, first of {_draws(table)}", more, note
+    return Drawn(figure, shown.reset_index(drop=True), "; ".join(one for one in about if one))
+
+
+def _verdicts(store: StoreFigures) -> pd.DataFrame:
+    """Return the verdicts on all lines, of the way of randomising that ends with all weights."""
+    from sightline.analysis.sanity import sanity_table
+
+    found = stored_checks(store)
+    ways = ("full", "top-down", "bottom-up")
+    way: Any = next((one for one in ways if f"randomisation/{one}" in found), "full")
+    return sanity_table(store.results, way=way)
+
+
+def _draws(table: pd.DataFrame) -> str:
+    seeds = table["seeds"].dropna()
+    return counted(int(seeds.max()) if len(seeds) else 0, "draw")
+
+
+def _is_in(one: Any, table: pd.DataFrame) -> bool:
+    full = f"{one['model']}@{one['variant']}" if one["variant"] else one["model"]
+    same = (table["model"] == full) & (table["method"] == one["method"])
+    return bool((same & (table["target"] == one["target"])).any())
+
+
+def _sanity_missing(store: StoreFigures) -> str:
+    return _not_run(store, "randomisation") or pictures_missing(store)
+
+
+def _cascade(store: StoreFigures, choice: Choice) -> Drawn:
+    from sightline.analysis.sanity import cascade_table
+    from sightline.figures.checks import create_cascade_randomization_plot
+    from sightline.report.feeding import Drawn
+
+    model = _one_model(store, choice, "cascade")
+    choice = choice._replace(model=model)
+    found = stored_checks(store)
+    way: Any = next(one for one in _WAYS if model in found.get(f"randomisation/{one}", ()))
+    measure: Any = choice.metric if choice.metric in _SIMILARITIES else "spearman"
+    every = store.kept(
+        ("cascade", way, measure),
+        lambda: cascade_table(store.results, way=way, measure=measure),
+    )
+    table = _of_choice(every[every["model"] == model], choice)
+    table = named_lines(store, table)
+    table["group"] = _groups(store, table)
+    drawn = table.rename(columns={"similarity": "value", "stage_name": "stage", "images": "n",
+                                  "stage": "place"})  # fmt: skip
+    drawn = drawn.sort_values("place", kind="stable")
+    # One for all lines; of a study that is not finished, they know of other draws.
+    drawn["accuracy"] = drawn.groupby("place")["accuracy"].transform("mean")
+    figure = create_cascade_randomization_plot(drawn, measure=measure)
+    words = f"{model}; weights made random {_WAY_WORDS[way]}; {_draws(table)} of the weights"
+    return Drawn(figure, drawn.reset_index(drop=True), words)
+
+
+_WAY_WORDS = {
+    "top-down": "from the output down",
+    "bottom-up": "from the input up",
+    "single": "in one stage alone",
+}
+
+
+def _cascade_missing(store: StoreFigures) -> str:
+    if checked_models(store, "cascade"):
+        return ""
+    return _not_run(store, "randomisation") or "weights were not made random stage by stage"
+
+
+# --- pixels taken away ---------------------------------------------------------------------------
+
+
+def _removal(store: StoreFigures, choice: Choice) -> Drawn:
+    import pandas as pd
+
+    from sightline.analysis.faithful import faithfulness_curves, faithfulness_table
+    from sightline.figures.removal import draw_removal_curves
+    from sightline.report.feeding import Drawn
+
+    model = _one_model(store, choice, "removal-curves")
+    asked: list[Any] = _curves_of(store, model)
+    asked = [choice.metric] if choice.metric in asked else asked
+    parts = []
+    for measure in asked:
+        make = partial(faithfulness_curves, store.results, measure)
+        some = store.kept(("curves", measure), make)
+        parts.append(some[some["model"] == model].assign(measure=measure))
+    choice = choice._replace(model=model)
+    curves = _of_choice(_with_keys(pd.concat(parts, ignore_index=True)), choice)
+    areas = store.kept("faithfulness", lambda: faithfulness_table(store.results))
+    areas = areas[(areas["model"] == model) & areas["measure"].isin(asked)]
+    areas = named_lines(store, _of_choice(areas, choice))
+    curves = named_lines(store, curves).rename(columns={"images": "n"})
+    figure = draw_removal_curves(curves, areas)
+    images = areas["images"].dropna()
+    about = f"{model}; {counted(int(images.max()) if len(images) else 0, 'image')}"
+    return Drawn(figure, curves, about)
+
+
+def _with_keys(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns that name lines, empty where it has none."""
+    import pandas as pd
+
+    found = table.copy()
+    for name, value in (("target", ""), ("layer", pd.NA)):
+        if name not in found:
+            found[name] = value
+    found.attrs = dict(table.attrs)
+    return found
+
+
+def _removal_missing(store: StoreFigures) -> str:
+    if checked_models(store, "removal-curves"):
+        return ""
+    return _not_run(store, "faithfulness") or "no measure of the study is a curve"
+
+
+# --- from layer to layer -------------------------------------------------------------------------
+
+
+def _layer_changes(store: StoreFigures, choice: Choice) -> Drawn:
+    from sightline.analysis.across_layers import layer_changes
+    from sightline.figures.layers import draw_layer_changes
+    from sightline.report.feeding import Drawn
+
+    every = store.kept(
+        "layer-changes", lambda: layer_changes(store.scenes, progress=store.progress)
+    )
+    table = every if choice.model is None else every[every["model"] == choice.model]
+    table = _of_choice(_with_keys(table), choice)
+    table = named_lines(store, table.assign(layer=0)).assign(layer=table["layer"])
+    table["group"] = _groups(store, table)
+    drawn = table.rename(columns={"spearman": "value", "images": "n"})
+    about = counted(drawn["name"].nunique(), "method")
+    images = int(drawn["n"].max())
+    return Drawn(draw_layer_changes(drawn), drawn, f"{about}; {counted(images, 'image')}")
+
+
+def _changes_missing(store: StoreFigures) -> str:
+    return layers_missing(store) or maps_missing(store)
+
+
+FEEDS = {
+    "model-vs-method": Feed(_model_vs_method, _model_missing),
+    "sanity-check": Feed(_sanity_check, _sanity_missing),
+    "cascade": Feed(_cascade, _cascade_missing),
+    "removal-curves": Feed(_removal, _removal_missing),
+    "layer-changes": Feed(_layer_changes, _changes_missing),
+}
+REASONS = {"perturbation-drops": "no store holds what it is drawn from"}

@@ -209,7 +209,7 @@ def _agreement(store: StoreFigures, choice: Choice) -> Drawn:
         lambda: map_agreement(store.scenes, shown.lines, progress=store.progress),
     )
     names = list(shown.names)
-    figure = draw_agreement_matrix(found.matrix, names, n=found.n)
+    figure = draw_agreement_matrix(found.matrix, names, ends=(found.low, found.high), n=found.n)
     table = _square(found.matrix, names)
     least = int(found.counts.min())
     fewer = f", of some pairs over {least:,}" if least < found.n else ""

@@ -122,6 +122,12 @@ class Pictures:
 
     def _read(self, image: str) -> tuple[NDArray[np.uint8], int]:
         """Return an image as it is drawn, and the longer side it has in its file."""
+        self._require(image)
+        sample = self.store.scenes.dataset.by_id(image)
+        return self.store.kept(("image", image), lambda: _reduced(sample.image()))
+
+    def _require(self, image: str) -> None:
+        """Refuse an image that is not stored."""
         known = self.store.scenes.images
         if image not in known:
             from difflib import get_close_matches
@@ -129,8 +135,6 @@ class Pictures:
             close = get_close_matches(image, known, n=3)
             hint = f"; nearest: {', '.join(close)}" if close else ""
             raise UnknownNameError(f"no image {image!r} is stored{hint}")
-        sample = self.store.scenes.dataset.by_id(image)
-        return self.store.kept(("image", image), lambda: _reduced(sample.image()))
 
     def map_of(self, line: Line, image: str, *, scored: bool = False) -> MapView:
         """Return the map of a line on one image, over the image.
@@ -148,6 +152,7 @@ class Pictures:
         return self.store.kept(key, lambda: self._map_of(line, image, scored=scored))
 
     def _map_of(self, line: Line, image: str, *, scored: bool) -> MapView:
+        self._require(image)
         scenes = self.store.scenes
         rule = scenes.scoring.resolution
         side = rule if isinstance(rule, int) else self._read(image)[1]

@@ -109,7 +109,7 @@ class StoreFigures:
 
         Examples
         --------
-        >>> "leaderboard" in StoreFigures.names(), "sanity-check" in StoreFigures.names()
+        >>> "leaderboard" in StoreFigures.names(), "perturbation-drops" in StoreFigures.names()
         (True, False)
         """
         from sightline.report._feeds import FEEDS

@@ -11,6 +11,7 @@ import numpy as np
 from sightline.records import SightlineError
 from sightline.report import words
 from sightline.report._feed import counted
+from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def find(
     results: Results,
     scored: Scored,
     predictions: pd.DataFrame | None = None,
+    checked: Checked | None = None,
     *,
-    checked: bool = False,
     progress: Progress | None = None,
 ) -> Findings:
     """Apply all rules to a store.
@@ -67,7 +68,7 @@ def find(
     predictions
         What classifiers predict, as `StoreFigures.predictions` gives it.
     checked
-        Whether sanity checks are stored.
+        What checks of maps found, as `read_checks` gives it.
     progress
         Told how much is done, of how much, and of what.
     """
@@ -77,13 +78,37 @@ def find(
     said: list[Finding | None] = []
     if best is not None:
         said += _of_best(results, scored, best, base, progress)
+        said.append(_of_weights(scored, best, checked))
     else:
         why = "All lines with a score are baselines." if bases else "No score is defined."
         said.append(Finding("No line to rank", why, "doubt"))
-    limits = _limits(results, scored, predictions, checked=checked)
+    tested = checked is not None and checked.sanity is not None
+    limits = _limits(results, scored, predictions, checked=tested)
     return Findings(
         tuple(one for one in said if one), tuple(one for one in limits if one), best, base
     )
+
+
+def _verdict_row(scored: Scored, name: str, checked: Checked | None) -> dict[Any, Any] | None:
+    line = _line(scored, name)
+    found = checked or Checked()
+    return found.verdict(line["model"], line["method"], line["target"])
+
+
+def _of_weights(scored: Scored, best: str, checked: Checked | None) -> Finding | None:
+    """Say whether the best line's maps depend on what the model learnt, where that was tested."""
+    row = _verdict_row(scored, best, checked)
+    if row is None:
+        return None
+    found = sanity_words(best, row)
+    mine = _line(scored, best)["layer"]
+    layer = row["layer"] if row["layer"] == row["layer"] else None
+    if layer is not None and mine is not None and int(layer) != mine:
+        found = found._replace(
+            text=f"{found.text} Tested on maps of layer {int(layer)}; its scores are of layer "
+            f"{mine}."
+        )
+    return found
 
 
 def score_of(scored: Scored, name: str, metric: str | None = None) -> Score:
@@ -332,7 +357,7 @@ _RULES = {
 
 
 def guide_rules(
-    scored: Scored, predictions: pd.DataFrame | None = None
+    scored: Scored, predictions: pd.DataFrame | None = None, checked: Checked | None = None
 ) -> tuple[str, list[GuideRule]]:
     """Judge the best line by the guide's rules and by ours.
 
@@ -346,7 +371,7 @@ def guide_rules(
     for metric, bounds in _RULES.items():
         if metric in scored.metrics:
             rules.append(_bound_rule(scored, name, metric, bounds))
-    rules.append(_SANITY)
+    rules.append(_sanity_rule(_verdict_row(scored, name, checked)))
     rules.append(_correct_rule(scored, predictions))
     return name, rules
 
@@ -408,6 +433,22 @@ _SANITY = GuideRule(
     "Maps of different images of one data set are already alike: ours compares ρ with that "
     "similarity, image by image, and gives an interval.",
 )
+
+
+def _sanity_rule(row: dict[Any, Any] | None) -> GuideRule:
+    """Judge the similarity to maps of random weights, where it was tested."""
+    if row is None:
+        return _SANITY
+    guide = str(row["guide"]) or "undefined"
+    if row["cascade"]:
+        guide += f"; cascade: {row['cascade']}"
+    ours = (
+        f"{row['verdict']}: maps of other images {number(row['cross'])}, difference "
+        f"{number(row['difference'])} "
+        f"({interval_words(row['difference_low'], row['difference_high'])})"
+    )
+    value = f"{number(row['similarity'])} ({interval_words(row['low'], row['high'])})"
+    return _SANITY._replace(value=value, guide=guide, ours=ours)
 
 
 _RIGHT = "good when better than where it is wrong, a red flag when there is no difference"

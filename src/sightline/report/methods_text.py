@@ -142,6 +142,7 @@ def methods_text(
         ("Metrics", _LETTERS, _metrics(scored)),
         ("Statistics", _statistics(scored), ()),
     ]
+    parts += _checks(results)
     if predictions:
         parts.append(("Predictions", _PREDICTIONS, ()))
     if detection:
@@ -302,6 +303,84 @@ _PREDICTIONS = (
 _DETECTION = (
     "Detections were matched with ground truth as the protocol named with each result says; the "
     "12 figures follow COCO [@lin2014]."
+)
+
+
+def _checks(results: Results) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Write what was done to models and images to see whether maps are about the model."""
+    made = results.manifest.get("checks", ())
+    parts: list[tuple[str, str, tuple[str, ...]]] = []
+    drawn = [str(one["check"]).split("/") for one in made if one["part"] == "randomisation"]
+    ways = [way for way in _WAYS if any(one[1:2] == [way] for one in drawn)]
+    if ways:
+        seeds = len({one[2] for one in drawn if len(one) > 2})
+        told = f"{_listed([_WAYS[way] for way in ways])}, {counted(seeds, 'time')}"
+        parts.append(("Sanity checks", _SANITY.format(ways=told, images=_images(results)),
+                      ()))  # fmt: skip
+    measures = dict.fromkeys(
+        one for entry in made if entry["part"] == "faithfulness"
+        for one in entry["options"].get("measures") or ()
+    )  # fmt: skip
+    if measures:
+        items = tuple(_MEASURES[one] for one in _MEASURES if one in measures)
+        text = _FAITHFULNESS.format(images=_images(results, "faithfulness"))
+        parts.append(("Faithfulness", text, items))
+    if any(one["part"] == "parts" for one in made):
+        parts.append(("Parts that decide", _PARTS.format(images=_images(results, "parts")),
+                      ()))  # fmt: skip
+    return parts
+
+
+def _images(results: Results, check: str = "randomisation") -> str:
+    """Return on how many images a check was made."""
+    chunks = results.manifest.get("checked", {}).get(check, ())
+    return counted(sum(len(one["images"]) for one in chunks), "image")
+
+
+_WAYS = {
+    "full": "all at once",
+    "top-down": "stage by stage from the output down",
+    "bottom-up": "stage by stage from the input up",
+    "single": "in one stage alone",
+}
+_SANITY = (
+    "Weights were drawn anew [@adebayo2018] {ways} with other random numbers: every parameter and "
+    "buffer, as its kind of layer begins its training. Maps of the class that the trained model "
+    "predicts were compared with those before on {images}, by Spearman's correlation with shared "
+    "ranks, structural similarity [@wang2004], correlation of histograms of gradients "
+    "[@dalal2005], and overlap of the highest pixels; the verdict is about the first. It asks for "
+    "the difference to the similarity of the trained model's maps of two images, of other classes "
+    "where these are known: fail where the lower end of its 95% interval, over images and draws, "
+    "lies above 0.1, or that of the similarity above 0.6; pass where its upper end lies below 0.1; "
+    "else it cannot be told. Verdicts are not used to rank methods [@binder2023]."
+)
+_FAITHFULNESS = (
+    "On {images} the model was asked again, with the maps of methods and with random, centre and "
+    "edge maps; differences to the random map are paired by image. Measures:"
+)
+_MEASURES = {
+    "deletion": "deletion, area under the class's probability while the highest pixels become the "
+    "mean colour [@petsiuk2018]",
+    "insertion": "insertion, the same while they come back on a blurred image [@petsiuk2018]",
+    "road_morf": "ROAD, the same while the highest pixels are guessed from those around them, with "
+    "noise [@rong2022]",
+    "road_lerf": "ROAD with the lowest pixels first [@rong2022]",
+    "pixel_flipping": "pixel flipping, the same while the highest patches take random colours "
+    "[@bach2015,samek2017]",
+    "infidelity": "infidelity under random squares of the mean colour [@yeh2019]",
+    "max_sensitivity": "max-sensitivity, the largest change of the map under noise that nobody "
+    "sees [@yeh2019]",
+    "faithfulness_correlation": "faithfulness correlation between sums of the map over random "
+    "patches and the fall of the score without them [@bhatt2020]",
+    "completeness": "completeness, how far the map's sum is from the change of the score to that "
+    "of a plain image, of methods that promise it to be none [@sundararajan2017]",
+    "random_logit": "random logit, structural similarity to the map of another class [@sixt2020]",
+}
+_PARTS = (
+    "On {images}, each type of drawn part decides without which the style loses a vote, by the "
+    "rules of the drawing. Maps rank types by their mean on them; precision is the share of "
+    "deciding types among the first three, or as many as decide, recall that among as many as "
+    "decide. Images whose style the model misses are left out."
 )
 
 

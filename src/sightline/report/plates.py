@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sightline.figures.cards import FIGURES
 from sightline.figures.style import FORMATS, save
 from sightline.records import SightlineError
+from sightline.report._feeds_checks import checked_models
 from sightline.report.feeding import Choice
 from sightline.report.page import data_uri, inline_svg
 from sightline.results import detection_names
@@ -43,6 +44,8 @@ PICTURE_DPI = 150
 _LARGEST = 900_000  # bytes of an SVG that is drawn in place; larger ones are shown as pictures
 _QUALITY = 84
 _LONGEST = 120  # letters of a name that go into a file's name
+MODELS = 12
+"""Models of which a figure each is drawn."""
 _SINGLE = ("pointing-game", "energy", "attribution", "layer-maps")
 _DETECTION = ("detection-pr", "detection-classes", "confusion-matrix", "error-types", "reliability")
 
@@ -132,9 +135,12 @@ def wanted_figures(
 
     found += _first(figures, choice, missing)
     add("figure-2", "roc", "pr", "ranking")
-    add("checks", "sanity-check", "cascade", "perturbation-drops")
+    add("checks", "sanity-check")
+    found += _by_model(figures, "checks", "cascade", missing)
+    add("checks", "perturbation-drops")
+    found += _by_model(figures, "faithfulness", "removal-curves", missing)
     add("leaderboard", "leaderboard")
-    add("layers", "layers")
+    add("layers", "layers", "layer-changes")
     add("thresholds", "thresholds")
     add("metrics", "metrics-comparison", "radar", "agreement", "energy-curves")
     add("breakdowns", "features", "styles")
@@ -180,6 +186,20 @@ def example_figures(figures: StoreFigures, scored: Scored, metric: str | None) -
         choice = Choice(metric, line.model, line.method, None, line.target or None)
         found.append(Wanted("examples", "examples", f"examples/examples_{slug}", choice, name))
     return found
+
+
+def _by_model(
+    figures: StoreFigures, place: str, card: str, missing: dict[str, str]
+) -> list[Wanted]:
+    """Return a figure of each model that was checked."""
+    if card in missing:
+        return []
+    models = checked_models(figures, card)[:MODELS]
+    ends = [f"_{slug}" if len(models) > 1 else "" for slug in _slugs(models)]
+    return [
+        Wanted(place, card, f"{FIGURES[card].file}{end}", Choice(model=model), model)
+        for model, end in zip(models, ends, strict=True)
+    ]
 
 
 def _detections(figures: StoreFigures, missing: dict[str, str]) -> list[Wanted]:

@@ -165,10 +165,22 @@ REFERENCES: dict[str, Reference] = {
         "{CLEVR-XAI}: A Benchmark Dataset for the Ground Truth Evaluation of Neural Network "
         "Explanations", 2022, "Information Fusion", _pages("14--40", "81", "", "2003.07258"),
     ),
+    "bach2015": Reference(
+        "article", "Bach, Sebastian and Binder, Alexander and Montavon, Grégoire and "
+        "Klauschen, Frederick and Müller, Klaus-Robert and Samek, Wojciech",
+        "On Pixel-Wise Explanations for Non-Linear Classifier Decisions by Layer-Wise Relevance "
+        "Propagation", 2015, "PLOS ONE", _pages("e0130140", "10", "7"),
+    ),
     "bhatt2020": Reference(
         "inproceedings", "Bhatt, Umang and Weller, Adrian and Moura, José M. F.",
         "Evaluating and Aggregating Feature-based Model Explanations", 2020,
         "International Joint Conference on Artificial Intelligence", _arxiv("2005.00631"),
+    ),
+    "binder2023": Reference(
+        "inproceedings", "Binder, Alexander and Weber, Leander and Lapuschkin, Sebastian and "
+        "Montavon, Grégoire and Müller, Klaus-Robert and Samek, Wojciech",
+        "Shortcomings of Top-Down Randomization-Based Sanity Checks for Evaluations of Deep "
+        "Neural Network Explanations", 2023, _CVPR, _arxiv("2211.12486"),
     ),
     "brin1997": Reference(
         "inproceedings",
@@ -222,6 +234,10 @@ REFERENCES: dict[str, Reference] = {
         "Choe, Junsuk and Oh, Seong Joon and Lee, Seungho and Chun, Sanghyuk and Akata, Zeynep "
         "and Shim, Hyunjung", "Evaluating Weakly Supervised Object Localization Methods Right",
         2020, _CVPR, _arxiv("2001.07437"),
+    ),
+    "dalal2005": Reference(
+        "inproceedings", "Dalal, Navneet and Triggs, Bill",
+        "Histograms of Oriented Gradients for Human Detection", 2005, _CVPR, _pages("886--893"),
     ),
     "desai2020": Reference(
         "inproceedings", "Desai, Saurabh and Ramaswamy, Harish G.",
@@ -351,10 +367,22 @@ REFERENCES: dict[str, Reference] = {
         "ACM SIGKDD International Conference on Knowledge Discovery and Data Mining",
         _arxiv("1602.04938"),
     ),
+    "rong2022": Reference(
+        "inproceedings", "Rong, Yao and Leemann, Tobias and Borisov, Vadim and "
+        "Kasneci, Gjergji and Kasneci, Enkelejda", "A Consistent and Efficient Evaluation "
+        "Strategy for Attribution Methods", 2022, _ICML, _arxiv("2202.00449"),
+    ),
     "rubner2000": Reference(
         "article", "Rubner, Yossi and Tomasi, Carlo and Guibas, Leonidas J.",
         "The Earth Mover's Distance as a Metric for Image Retrieval", 2000, _IJCV,
         _pages("99--121", "40", "2"),
+    ),
+    "samek2017": Reference(
+        "article", "Samek, Wojciech and Binder, Alexander and Montavon, Grégoire and "
+        "Lapuschkin, Sebastian and Müller, Klaus-Robert", "Evaluating the Visualization of What a "
+        "Deep Neural Network Has Learned", 2017,
+        "IEEE Transactions on Neural Networks and Learning Systems",
+        _pages("2660--2673", "28", "11", "1509.06321"),
     ),
     "selvaraju2017": Reference(
         "inproceedings",
@@ -379,6 +407,11 @@ REFERENCES: dict[str, Reference] = {
         "Maps", 2014, "International Conference on Learning Representations, Workshop",
         _arxiv("1312.6034"),
     ),
+    "sixt2020": Reference(
+        "inproceedings", "Sixt, Leon and Granz, Maximilian and Landgraf, Tim",
+        "When Explanations Lie: Why Many Modified {BP} Attributions Fail", 2020, _ICML,
+        _arxiv("1912.09818"),
+    ),
     "smilkov2017": Reference(
         "misc", "Smilkov, Daniel and Thorat, Nikhil and Kim, Been and Viégas, Fernanda and "
         "Wattenberg, Martin", "{SmoothGrad}: Removing Noise by Adding Noise", 2017, "",
@@ -401,6 +434,11 @@ REFERENCES: dict[str, Reference] = {
     "vanrijsbergen1979": Reference(
         "book", "van Rijsbergen, C. J.", "Information Retrieval", 1979, "Butterworths",
     ),
+    "wang2004": Reference(
+        "article", "Wang, Zhou and Bovik, Alan C. and Sheikh, Hamid R. and Simoncelli, Eero P.",
+        "Image Quality Assessment: From Error Visibility to Structural Similarity", 2004,
+        "IEEE Transactions on Image Processing", _pages("600--612", "13", "4"),
+    ),
     "wang2020": Reference(
         "inproceedings",
         "Wang, Haofan and Wang, Zifan and Du, Mengnan and Yang, Fan and Zhang, Zijian and "
@@ -412,6 +450,12 @@ REFERENCES: dict[str, Reference] = {
         "article", "Wilson, Edwin B.",
         "Probable Inference, the Law of Succession, and Statistical Inference", 1927, _JASA,
         _pages("209--212", "22", "158"),
+    ),
+    "yeh2019": Reference(
+        "inproceedings", "Yeh, Chih-Kuan and Hsieh, Cheng-Yu and Suggala, Arun Sai and "
+        "Inouye, David I. and Ravikumar, Pradeep",
+        "On the (In)fidelity and Sensitivity of Explanations", 2019, _NEURIPS,
+        _arxiv("1901.09392"),
     ),
     "zeiler2014": Reference(
         "inproceedings", "Zeiler, Matthew D. and Fergus, Rob",

@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any
 from sightline.figures.cards import FIGURES
 from sightline.metrics import METRICS
 from sightline.report._feed import counted
+from sightline.report.checks import (
+    failures_html,
+    faithfulness_html,
+    missing_html,
+    parts_html,
+    sanity_html,
+)
 from sightline.report.page import (
     Cell,
     Head,
@@ -28,6 +35,7 @@ from sightline.results import detection_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sightline.report.checks import Checked
     from sightline.report.findings import Findings, GuideRule
     from sightline.report.methods_text import MethodsText
     from sightline.report.plates import Plate
@@ -56,6 +64,8 @@ class Content:
         Why others are not there, by name.
     detections
         Names of evaluations.
+    checked
+        What checks of maps found.
     link
         Returns the address of a file of the report: inside the page, or beside it.
     beside
@@ -71,6 +81,7 @@ class Content:
     plates: Sequence[Plate]
     missing: dict[str, str]
     detections: Sequence[str]
+    checked: Checked
     link: Callable[[str], str]
     beside: int = 0
 
@@ -82,13 +93,15 @@ def sections_of(content: Content) -> list[Section]:
         Section("table-1", "Table 1: methods by metrics", _table_one(content)),
         _of_figures(content, "figure-1", "Figure 1: examples", _FIGURE_ONE),
         _of_figures(content, "figure-2", "Figure 2: ROC, PR, ranking", _FIGURE_TWO),
-        _of_figures(content, "checks", "Figure 3: sanity checks", _CHECKS),
+        Section("checks", "Figure 3: sanity checks", _checks(content)),
+        Section("faithfulness", "Faithfulness", _faithfulness(content)),
         Section("leaderboard", "Leaderboard", _leaderboard(content)),
         _of_figures(content, "layers", "Layers", _LAYERS),
         _of_figures(content, "thresholds", "Thresholds", _THRESHOLDS),
         Section("metrics", "All metrics", _all_metrics(content)),
         _of_figures(content, "breakdowns", "Features and styles", _BREAKDOWNS),
         _of_figures(content, "examples", "Best, median and worst images", _EXAMPLES),
+        Section("failures", "Where the best line fails", _failures(content)),
         _of_figures(content, "single", "One image in detail", _SINGLE),
         _of_figures(content, "correctness", "Right and wrong predictions", _CORRECT),
         Section("detection", "Detection", _detection(content)),
@@ -106,7 +119,10 @@ _FIGURE_ONE = (
     "rule, not by eye: the reason stands with each."
 )
 _FIGURE_TWO = "How well maps rank pixels, and how lines rank under each metric."
-_CHECKS = "Whether maps depend on what the model has learned."
+_CHECKS = (
+    "Whether maps depend on what the model has learned: its weights are made random, and the maps "
+    "of the same images compared with those before."
+)
 _LAYERS = "How the main metric changes from the first layer to the last."
 _THRESHOLDS = "Overlap with the annotation as more of the map is selected."
 _BREAKDOWNS = (
@@ -152,6 +168,41 @@ def _shown(content: Content, plate: Plate) -> Shown:
     )
     kind: Any = plate.kind
     return Shown(plate.label, title, plate.about, reading, plate.alt, kind, plate.html, links)
+
+
+# --- checks --------------------------------------------------------------------------------------
+
+
+def _checks(content: Content) -> str:
+    table = content.checked.sanity
+    figures = _figures(content, "checks")
+    said = "" if table is None else sanity_html(table) + _downloads(("sanity_results.csv",))
+    gone = {name: why for name, why in content.checked.missing.items() if name == "randomisation"}
+    if not (said or figures or gone):
+        return ""
+    return f"<p>{escape(_CHECKS)}</p>{missing_html(gone)}{said}\n{figures}"
+
+
+def _faithfulness(content: Content) -> str:
+    checked = content.checked
+    found = {"faithfulness": (checked.faithfulness, faithfulness_html),
+             "parts": (checked.parts, parts_html)}  # fmt: skip
+    made = []
+    for name, (table, html) in found.items():
+        if table is not None:
+            made.append(html(table) + _downloads((f"{name}_results.csv",)))
+    gone = {name: why for name, why in checked.missing.items() if name in found}
+    return f"{missing_html(gone)}{''.join(made)}\n{_figures(content, 'faithfulness')}".strip()
+
+
+def _failures(content: Content) -> str:
+    checked = content.checked
+    if checked.worst is None or content.findings.best is None:
+        return ""
+    names = tuple(one for one in ("worst_images.csv", "failure_reasons.csv")
+                  if one in checked.files())  # fmt: skip
+    shown = failures_html(checked.worst, checked.reasons, content.findings.best)
+    return shown + _downloads(names)
 
 
 # --- summary and Table 1 -------------------------------------------------------------------------
@@ -404,7 +455,7 @@ def _limits(content: Content) -> str:
 
 def _files(content: Content) -> str:
     names = ["summary_results.csv", "detailed_results.csv", "table1.tex", "table1.md",
-             "methods.tex", "references.bib"]  # fmt: skip
+             "methods.tex", "references.bib", *content.checked.files()]  # fmt: skip
     links = "".join(
         f'<li id="file-{_key(name)}"><a class="file" href="{content.link(name)}" '
         f'download="{escape(name)}">{escape(name)}</a></li>'

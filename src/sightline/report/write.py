@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from sightline.figures.style import FORMATS
 from sightline.records import InputError
+from sightline.report.checks import read_checks
 from sightline.report.drawing import Drawing
 from sightline.report.feeding import Choice, StoreFigures
 from sightline.report.findings import find, guide_rules
@@ -211,12 +212,11 @@ class _Made:
             with self._timed("choice of figures"):
                 wanted, missing = wanted_figures(self.figures, scored, self.metric)
                 drawing.go_on(wanted)
+            with self._timed("checks"):
+                checked = read_checks(self.figures, scored)
             with self._timed("words"):
-                checked = any(one.place == "checks" for one in wanted)
-                findings = find(
-                    self.results, scored, known, checked=checked, progress=self.progress
-                )
-                guide = guide_rules(scored, known)
+                findings = find(self.results, scored, known, checked, progress=self.progress)
+                guide = guide_rules(scored, known, checked)
             with self._timed("tables"):
                 first = table_one(scored)
                 names = detection_names(self.results.path)
@@ -224,14 +224,16 @@ class _Made:
                     self.results, scored, detection=bool(names), predictions=known is not None
                 )
                 self._tables(scored, known, first, text)
+                for name, table in checked.files().items():
+                    write_csv(table, self.stage / name)
             with self._timed("figures"):
                 plates = drawing.finish(missing, self.progress)
         self.progress(len(wanted), len(wanted), "Writing the page")
         with self._timed("page"):
-            link = _Links(self.stage, plates)
+            link = _Links(self.stage, plates, tuple(checked.files()))
             content = Content(
-                self.results, scored, findings, guide, first, text, plates, missing, names, link,
-                link.beside,
+                self.results, scored, findings, guide, first, text, plates, missing, names, checked,
+                link, link.beside,
             )  # fmt: skip
             self._page(content)
         files = tuple(path for path in self.stage.rglob("*") if path.is_file())
@@ -270,11 +272,11 @@ class _Made:
 class _Links:
     """Addresses of files: inside the page while there is room, else beside it."""
 
-    def __init__(self, stage: Path, plates: Sequence[Plate]) -> None:
+    def __init__(self, stage: Path, plates: Sequence[Plate], checks: Sequence[str] = ()) -> None:
         self._stage = stage
         room = LIMIT - sum(len(plate.html) for plate in plates) - 400_000
         tables = ["table1.tex", "table1.md", "references.bib", "methods.tex", "summary_results.csv",
-                  "detailed_results.csv"]  # fmt: skip
+                  *checks, "detailed_results.csv"]  # fmt: skip
         charts = [name for plate in plates if plate.kind == "chart" for name in plate.files]
         pictures = [name for plate in plates if plate.kind != "chart" for name in plate.files]
         order = ("csv", "svg", "pdf", "png")  # the heaviest last

@@ -167,6 +167,10 @@ class Catalogue:
         """Whether any method draws random numbers."""
         return any(source.seed is not None for source in self._sources)
 
+    def only_seed(self, seed: int) -> bool:
+        """Say whether all that is drawn is drawn with this seed."""
+        return {source.seed for source in self._sources} <= {seed, None}
+
     def group(self, model: str, method: str) -> str:
         """Return the group that a method belongs to."""
         found = (s.group for s in self._sources if (s.model, s.method) == (model, method))

@@ -13,7 +13,7 @@ import numpy as np
 
 from sightline.metrics import METRICS
 from sightline.records import InputError, UnknownNameError
-from sightline.results._catalogue import BASELINE
+from sightline.results._catalogue import BASELINE, Where
 from sightline.results._views import Name, full_model
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sightline.results._catalogue import Where
     from sightline.results._tables import Tables
 
 __all__ = [
@@ -320,7 +319,24 @@ def _fits(pick: Candidate, where: Where) -> bool:
 
 
 def sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
-    """Return the scores of all maps, by model and head, over each half of the images."""
+    """Return the scores of all maps, by model and head, over each half of the images.
+
+    Where rows are in memory, those of all maps are summed up once and stay at hand.
+    """
+    every_seed = where.seed is None or tables.catalogue.only_seed(where.seed)
+    if not (tables.preloaded and where.head is None and every_seed):
+        return _sum_up(tables, names, where)
+
+    def every(name: Name) -> Found:
+        return tables.at_hand(("sums", name), lambda: _sum_up(tables, [name], _EVERY)[name])
+
+    return {name: narrowed(every(name), where) for name in names}
+
+
+_EVERY = Where()
+
+
+def _sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
     by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
     scores = tables.scores(names, where.models, where.methods, whole=True)
     units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by)

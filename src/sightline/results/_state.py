@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
 from sightline.results._damage import read_table
-from sightline.store import task_name
+from sightline.store import check_tasks, task_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sightline.store import Store
 
-__all__ = ["State", "read_state", "row_shards"]
+__all__ = ["State", "check_shards", "read_state", "row_shards"]
 
 PLAN = b"sightline-plan"
 """Under this key the tables of a store say to which plan they belong."""
@@ -39,18 +39,27 @@ class State:
         The row files of the manifest's tasks that are there, by task, in order.
     curves
         Their files of curves.
+    checks
+        The row files of the manifest's checks that are there, by task.
     """
 
     manifest: dict[str, Any]
     tables: dict[str, pa.Table]
     shards: dict[str, Path]
     curves: list[Path]
+    checks: dict[str, Path]
 
 
 def row_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
     """Return the row files of a manifest's tasks that are there, by task, in order."""
     there = store.done()
     return {task: store.row_file(task) for task in _tasks(manifest) if task in there}
+
+
+def check_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the row files of a manifest's checks that are there, by task, in order."""
+    there = store.done()
+    return {task: store.row_file(task) for task in check_tasks(manifest) if task in there}
 
 
 def _tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -77,7 +86,8 @@ def read_state(store: Store) -> State:
         tables = _read_tables(store)
         if _belong(manifest, tables):
             shards = row_shards(store, manifest)
-            return State(manifest, tables, shards, _curves(store, shards))
+            checks = check_shards(store, manifest)
+            return State(manifest, tables, shards, _curves(store, shards), checks)
     raise InputError(
         f"{store.path}: its tables do not belong to its manifest: "
         "a run was cut off while it changed the study; run it again"

@@ -6,7 +6,8 @@ from __future__ import annotations
 # ruff: noqa: S608
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from sightline.metrics import METRICS
 from sightline.records import InputError
@@ -22,10 +23,10 @@ from sightline.results._database import (
 )
 from sightline.results._state import read_state
 from sightline.results._views import Name, keys, read_files, scores_sql
-from sightline.store import task_name
+from sightline.store import check_tasks, task_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from sightline.store import Store
 
 __all__ = ["Progress", "Tables"]
+
+T = TypeVar("T")
 
 _NO_CURVES = """SELECT * FROM (VALUES ('', '', '', 0::SMALLINT, 0::SMALLINT, '', '', 0, '', '',
   0::SMALLINT, 0::FLOAT)) AS t(image, model, variant, layer, head, method, target, seed, "check",
@@ -70,9 +73,13 @@ class Tables:
         self.manifest = self._state.manifest
         self.catalogue = Catalogue(self.manifest)
         self.shards = list(self._state.shards.values())
+        self.checks = list(self._state.checks.values())
         count = len(self.manifest["sources"]) * len(self.manifest["chunks"])
-        self.progress = Progress(len(self.shards), count)
+        count += sum(1 for _ in check_tasks(self.manifest))
+        self.progress = Progress(len(self.shards) + len(self.checks), count)
         self._preloaded = False
+        self._at_hand: dict[Hashable, Any] = {}
+        self._lock = RLock()
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -83,6 +90,8 @@ class Tables:
         views = {
             "rows": f"SELECT * FROM {read_files(self.shards)}",
             "curves": f"SELECT * FROM {read_files(curves)}" if curves else _NO_CURVES,
+            "checks": f"SELECT * FROM {read_files(self.checks or self.shards[:1])}"
+            + (" WHERE false" if not self.checks else ""),
         }
         found = connect(self._files)
         try:
@@ -98,7 +107,7 @@ class Tables:
     @property
     def _files(self) -> list[Path]:
         """What the views read."""
-        return [*self.shards, *self._state.curves]
+        return [*self.shards, *self._state.curves, *self.checks]
 
     @cached_property
     def names(self) -> list[Name]:
@@ -133,6 +142,24 @@ class Tables:
                 add_table(self.connection.cursor(), _WHOLE, self.arrow(f"SELECT * {whole}"))
                 self._preloaded = True
         return self._preloaded
+
+    @property
+    def preloaded(self) -> bool:
+        """Whether the rows of whole images are in memory."""
+        return self._preloaded
+
+    def at_hand(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what was made of the preloaded rows of one metric; make it where it is not there.
+
+        It stays until `close`.
+        """
+        there = self._at_hand
+        if key in there:  # who finds it does not wait for those that make others
+            return cast("T", there[key])
+        with self._lock:
+            if key not in there:
+                there[key] = make()
+            return cast("T", there[key])
 
     def scores(
         self,
@@ -212,6 +239,7 @@ class Tables:
         """Let go of the data base and the files; what is asked next opens them again."""
         self.__dict__.pop("_with_scores", None)
         self._preloaded = False
+        self._at_hand = {}
         connection = self.__dict__.pop("connection", None)
         if connection is not None:
             connection.close()

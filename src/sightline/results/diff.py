@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.records import InputError
 from sightline.results._damage import naming_damage
 from sightline.results._database import connect, fetch_frame
-from sightline.results._state import row_shards
+from sightline.results._state import check_shards, row_shards
 from sightline.results._views import full_model, keys, read_files, same_keys
 from sightline.store import open_store
 
@@ -38,9 +38,10 @@ class Difference:
         A line for each setting that differs: key, a, b. Settings are the study's keys, versions of
         packages, digests of data and weights, and the commit.
     scores : DataFrame
-        A line for each model, method and metric: both (rows with the same key in a and b), only_a,
-        only_b, changed (rows whose values are not the same number), largest (absolute difference)
-        and mean (of b − a), over rows where both are defined.
+        A line for each model, method and metric, and for each measure of a check: both (rows with
+        the same key in a and b), only_a, only_b, changed (rows whose values are not the same
+        number), largest (absolute difference) and mean (of b − a), over rows where both are
+        defined.
     """
 
     settings: pd.DataFrame
@@ -75,7 +76,7 @@ def diff_results(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Differ
 
 def _shards(store: Store, manifest: Mapping[str, Any]) -> list[Path]:
     """Return the row files of a manifest."""
-    files = list(row_shards(store, manifest).values())
+    files = [*row_shards(store, manifest).values(), *check_shards(store, manifest).values()]
     if not files:
         raise InputError(f"{store.path}: nothing is stored yet")
     return files
@@ -101,10 +102,12 @@ def _shown(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "/".join(
             str(one[key]) for key in ("model", "variant", "method", "target", "seed", "check")
         ): one["rules"]
-        for one in manifest["sources"]
+        for one in (*manifest["sources"], *manifest.get("checks", ()))
     }
     data = {key: value for key, value in manifest["data"].items() if key != "taxonomy"}
     plain = {key: manifest.get(key) for key in ("study", "versions", "git", "threads")}
+    study = plain["study"] or {}
+    plain["study"] = {**study, "checks": study.get("checks") or {}}  # once, no checks were a list
     return {**plain, "data": data, "models": models, "rules": sources}
 
 
@@ -139,7 +142,8 @@ marked AS (
     CASE WHEN in_a AND in_b AND NOT isnan(x) AND NOT isnan(y) THEN y - x END AS gap
   FROM pairs)
 SELECT full_name AS model, method,
-  CASE threshold WHEN '' THEN metric ELSE metric || '@' || threshold END AS metric,
+  CASE WHEN "check" <> '' THEN split_part("check", '/', 1) || ': ' || metric
+    WHEN threshold = '' THEN metric ELSE metric || '@' || threshold END AS metric,
   count(*) FILTER (paired) AS "both",
   count(*) FILTER (NOT in_b) AS only_a,
   count(*) FILTER (NOT in_a) AS only_b,

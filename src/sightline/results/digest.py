@@ -12,6 +12,7 @@ import numpy as np
 from sightline.records import InputError, row_schema
 from sightline.results._damage import naming_damage
 from sightline.results._database import batches, connect
+from sightline.results._state import check_shards
 from sightline.results._views import keys
 from sightline.store import open_store
 
@@ -29,7 +30,7 @@ _WORD = 63  # bits of a whole number that is not negative
 
 
 def results_digest(path: str | os.PathLike[str]) -> str:
-    """Return a hash over the sorted table of rows, 64 hexadecimal digits.
+    """Return a hash over the sorted table of rows, those of checks too, 64 hexadecimal digits.
 
     It depends on every key and on every bit of value, area and visible share (all NaN count as
     one), and on nothing else: not on shards, on the order of rows, or on how columns are encoded.
@@ -45,7 +46,8 @@ def results_digest(path: str | os.PathLike[str]) -> str:
         If no study is stored there, a file is damaged, or a key occurs twice.
     """
     store = open_store(Path(path).resolve())
-    shards = store.shards()
+    checks = check_shards(store, store.manifest()).values()
+    shards = [*store.shards(), *checks]
     if not shards:
         raise InputError(f"nothing is stored yet: 0 of {len(store.tasks()):,} tasks")
     with naming_damage(shards):

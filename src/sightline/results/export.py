@@ -50,7 +50,8 @@ def export_results(
         Where; its ending must fit: .csv, .parquet, .sqlite (.sqlite3, .db), .md (.markdown).
     to
         ``"csv"`` or ``"parquet"``: every score with chance and ceiling. ``"sqlite"``: those as the
-        table `scores`, with `images`, `regions` and `leaderboard`. ``"markdown"``: leaderboard,
+        table `scores`, with `images`, `regions`, `leaderboard` and, where the study has some,
+        `checks`. ``"markdown"``: leaderboard,
         layer progression and feature breakdown as text.
     progress
         Called with the number of scores written so far.
@@ -105,6 +106,8 @@ def _write_sqlite(results: Results, path: Path, report: Progress) -> None:
         _fill(base, "scores", results.batches("scores"), report)
         for name in ("images", "regions"):
             _fill(base, name, results.batches(name), None)
+        if results.manifest.get("checks"):
+            _fill(base, "checks", results.batches("checks"), None)
         board = results.leaderboard() if results.metrics else empty_board()
         board.astype(object).where(board.notna(), None).to_sql("leaderboard", base, index=False)
         base.execute("CREATE INDEX scores_by_image ON scores (image)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline.metrics import METRICS
 from sightline.records import InputError
-from sightline.results import breakdowns, comparing, curves, heads, images, leaderboard
+from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
 from sightline.results._html import show_html, show_text
 from sightline.results._tables import Progress, Tables
 from sightline.store import open_store
@@ -149,7 +149,7 @@ class Results:
         sql
             One SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement in DuckDB's dialect
             over these views: `scores` (with `name`, `selected`, `chance`, `ceiling`, `uniform`),
-            `rows` (as stored), `images`, `regions`, `curves`.
+            `rows` (as stored), `images`, `regions`, `curves`, `checks` (rows of checks).
 
         Raises
         ------
@@ -159,7 +159,7 @@ class Results:
         return self._tables.query(sql)
 
     def batches(
-        self, view: Literal["scores", "rows", "images", "regions", "curves"]
+        self, view: Literal["scores", "rows", "images", "regions", "curves", "checks"]
     ) -> Iterator[pa.RecordBatch]:
         """Yield all lines of a view as Arrow batches, so that none needs to fit into memory."""
         return self._tables.batches(view)
@@ -530,6 +530,36 @@ class Results:
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         return curves.mean_curve(self._tables, kind, where, layer)
+
+    def checks(
+        self,
+        check: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        measure: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what the checks of the maps found, a line for each number.
+
+        Parameters
+        ----------
+        check
+            Only "randomisation", "reference", "faithfulness" or "parts".
+        model, method
+            Only of this model (a full name), only of this method.
+        measure
+            Only this measure: "spearman", "deletion", …
+
+        Returns
+        -------
+        DataFrame
+            model, method, group, target, layer, seed (of the method), check (its name), way (of
+            randomising: "full", …; of a reference: "cross", "edge", "training", "trained"), redraw
+            (the seed that the network was drawn with, or the number of the other image), stage
+            (from 0), stage_name (or the variant of another training), measure, point (share of the
+            pixels changed, of curves), image, value. Empty where no check is stored.
+        """
+        return checks.checks_table(self._tables, check, model, method, measure)
 
     def _where(
         self,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from sightline.runner.plan import source_dict
+from sightline.runner.plan import check_dict, source_dict
 from sightline.runner.threads import THREADS
 
 if TYPE_CHECKING:
@@ -85,8 +85,13 @@ def manifest_of(study: Study, plan: Plan, old: Mapping[str, Any]) -> dict[str, A
             "taxonomy": {name: list(above) for name, above in taxonomy.parents.items()},
         },
         "models": _models(plan),
-        "sources": [source_dict(source) for source in plan.sources],
+        "sources": [source_dict(one) for one in plan.sources if one.kind != "check"],
         "chunks": [{"images": len(c.images), "digest": c.digest} for c in plan.chunks],
+        "checks": [check_dict(one) for one in plan.sources if one.kind == "check"],
+        "checked": {
+            name: [{"images": list(c.images), "digest": c.digest} for c in chunks]
+            for name, chunks in plan.checked.items()
+        },
         "left_out": [dict(one._asdict()) for one in plan.left_out],
         "skipped": _skipped(plan),
         "batches": dict(old.get("batches", {})),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from sightline.runner.images import Card, Cards
     from sightline.runner.methods import LeftOut
 
-__all__ = ["Chunk", "Plan", "Task", "chunk_of", "chunked", "seal", "source_dict"]
+__all__ = [
+    "Chunk",
+    "Plan",
+    "Task",
+    "check_dict",
+    "check_enough",
+    "chunk_of",
+    "chunked",
+    "seal",
+    "source_dict",
+]
 
 # Images that are taken together from source to source, so that they are read once and models
 # change rarely. The first chunk is taken alone: after it, the cost of every source is known.
@@ -32,7 +42,7 @@ class Task(NamedTuple):
     name : str
         Of its files.
     source, chunk : int
-        Positions in the plan.
+        Positions in the plan: of a check, the second among the chunks of that check.
     """
 
     name: str
@@ -80,6 +90,8 @@ class Plan:
         What else the user should know beforehand.
     skipped : mapping
         Images that could not be read and are left out, with the reason.
+    checked : mapping
+        For each check of the study, the images on which it is made, in groups of their own.
     """
 
     dataset: Dataset
@@ -91,16 +103,29 @@ class Plan:
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     skipped: Mapping[str, str] | None = None
+    checked: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks, in the order in which they are taken."""
+        """The tasks, in the order in which they are taken: checks after all maps."""
+        maps = [s for s, source in enumerate(self.sources) if source.kind != "check"]
+        checks = [s for s, source in enumerate(self.sources) if source.kind == "check"]
+        pairs = [
+            *((s, c) for wave in _waves(self.chunks) for s in maps for c in wave),
+            *((s, c) for s in checks for c in range(len(self.chunks_of(self.sources[s])))),
+        ]
         return tuple(
-            Task(task_name(self.sources[s].key, c, self.chunks[c].digest), s, c)
-            for wave in _waves(self.chunks)
-            for s in range(len(self.sources))
-            for c in wave
+            Task(task_name(source.key, c, self.chunks_of(source)[c].digest), s, c)
+            for s, c, source in ((s, c, self.sources[s]) for s, c in pairs)
         )
+
+    def chunks_of(self, source: Source) -> tuple[Chunk, ...]:
+        """Return the groups of images of a source."""
+        return self.checked[source.part] if source.kind == "check" else self.chunks
+
+    def chunk_of(self, task: Task) -> Chunk:
+        """Return the images of a task."""
+        return self.chunks_of(self.sources[task.source])[task.chunk]
 
     @property
     def data_digest(self) -> str:
@@ -127,7 +152,7 @@ class Plan:
     def size(self, task: Task) -> int:
         """Return how many maps a task makes."""
         source = self.sources[task.source]
-        return source.maps_per_image * len(self.chunks[task.chunk].images)
+        return source.maps_per_image * len(self.chunk_of(task).images)
 
     def with_batch(self, model: str, batch: int) -> Plan:
         """Return the plan in which a model sees fewer images at once: its rows get new rules."""
@@ -144,7 +169,13 @@ class Plan:
         chunks = tuple(_without(chunk, skipped, by_image) for chunk in self.chunks)
         if not any(chunk.images for chunk in chunks):
             raise InputError("no image of the study can be read")
-        changed = replace(self, chunks=chunks, skipped=skipped)
+        checked = {
+            name: tuple(_without(chunk, skipped, by_image) for chunk in some)
+            for name, some in self.checked.items()
+        }
+        for name, some in checked.items():
+            check_enough(name, sum(len(chunk.images) for chunk in some))
+        changed = replace(self, chunks=chunks, skipped=skipped, checked=checked)
         return changed.sealed()
 
     def sealed(self) -> Plan:
@@ -152,19 +183,31 @@ class Plan:
         return replace(self, sources=self._sealed(self.sources))
 
     def _sealed(self, sources: Iterable[Source]) -> tuple[Source, ...]:
-        return seal(tuple(sources), self.scoring, self.cards.annotations, self.data_digest)
+        checked = {
+            name: digest_of([chunk.digest for chunk in some]) for name, some in self.checked.items()
+        }
+        images = {"": self.data_digest, **checked}
+        return seal(tuple(sources), self.scoring, self.cards.annotations, images)
 
 
 def seal(
-    sources: tuple[Source, ...], scoring: Scoring, annotations: str, images: str
+    sources: tuple[Source, ...], scoring: Scoring, annotations: str, images: Mapping[str, str]
 ) -> tuple[Source, ...]:
-    """Return the sources with their keys; a mean follows the source that it is made of."""
+    """Return the sources with their keys; a mean follows the source that it is made of.
+
+    Parameters
+    ----------
+    sources, scoring, annotations
+        The sources, how they are scored, and the digest of all annotations.
+    images : mapping
+        Digests of the images that are used: under "" of maps, under the names of checks of those.
+    """
     sealed: list[Source] = []
     by_old: dict[str, str] = {}
     for source in sources:
         if source.kind == "mean":
             source = replace(source, of=by_old[source.of])
-        new = source.sealed(scoring, annotations, images)
+        new = source.sealed(scoring, annotations, images[source.part])
         by_old[source.key] = new.key
         sealed.append(new)
     return tuple(sealed)
@@ -196,6 +239,12 @@ def _without(chunk: Chunk, skipped: Mapping[str, str], cards: Mapping[str, Card]
     return chunk_of(cards[image] for image in chunk.images if image not in skipped)
 
 
+def check_enough(check: str, count: int) -> None:
+    """Raise where there are too few images for a check, which compares maps of several."""
+    if count < 2:
+        raise InputError(f"checks: {check} needs 2 images or more that can be read, got {count}")
+
+
 def source_dict(source: Source) -> dict[str, Any]:
     """Return what the manifest says of a source."""
     names = (
@@ -216,3 +265,8 @@ def source_dict(source: Source) -> dict[str, Any]:
         "layers": list(source.layers),
         "heads": list(source.heads),
     }
+
+
+def check_dict(source: Source) -> dict[str, Any]:
+    """Return what the manifest says of a check."""
+    return source_dict(source) | {"part": source.part, "options": dict(source.options)}

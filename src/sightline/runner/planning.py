@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import InputError
+from sightline.runner.checking import check_notes, check_sources, checked_images
 from sightline.runner.given import given_source
 from sightline.runner.images import Cards, read_cards, study_dataset
 from sightline.runner.methods import LeftOut, method_sources, model_name, variant_name
@@ -72,9 +73,18 @@ def plan_study(
     _check_signs(scoring, found.sources)
     _check_means(found.sources, cards)
     _check_labels(study, shelf, cards, found.sources)
-    chunks = chunked(cards.cards, _chunk_size(study))
-    kept = study.keep_maps == "grid"
-    plan = Plan(dataset, scoring, found.sources, chunks, cards, kept, found.left_out, found.notes)
+    checks, unchecked = check_sources(study, found.sources, shelf)
+    plan = Plan(
+        dataset,
+        scoring,
+        (*found.sources, *checks),
+        chunked(cards.cards, _chunk_size(study)),
+        cards,
+        study.keep_maps == "grid",
+        (*found.left_out, *unchecked),
+        (*found.notes, *check_notes(study)),
+        checked=checked_images(study, cards.cards),
+    )
     return plan.without(cards.missing)
 
 

@@ -10,7 +10,7 @@ from sightline.data.mapfiles import match_images, open_maps
 from sightline.runner.plan import Chunk, Plan, Task
 from sightline.runner.scoring import rows_per_map
 from sightline.runner.threads import planned_threads
-from sightline.runner.work import Worker
+from sightline.runner.work import Checked, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,8 @@ def expect(
 ) -> list[Expected]:
     """Return what each source of a plan will take; nothing is written.
 
-    Each source makes and scores the maps of two images. A mean costs what scoring costs.
+    Each source makes and scores the maps of two images. A mean costs what scoring costs. A check
+    is made once on two images, whatever the number of draws.
 
     Parameters
     ----------
@@ -74,10 +75,23 @@ def expect(
     whole, regional = rows_per_map(plan.scoring)
     regions = {card.image: int(card.line["regions"]) for card in plan.cards.cards}
     found = []
+    tried: dict[tuple[str, ...], tuple[float, float]] = {}
+    by_source: dict[int, list[Task]] = {}
+    for task in plan.tasks:
+        by_source.setdefault(task.source, []).append(task)
     for number, source in enumerate(plan.sources):
         progress(number, len(plan.sources), f"Trying {source.name} {source.method}".strip())
-        tasks = [task for task in plan.tasks if task.source == number]
+        tasks = by_source.get(number, [])
         stored = sum(task.name in done for task in tasks)
+        if source.kind == "check":
+            stored = sum(store.is_whole(task.name, curves=False) for task in tasks)
+            if stored == len(tasks):
+                rows = sum(_stored_rows(store, task) for task in tasks)
+                found.append(Expected(source, 0, rows, stored, stored, 0.0))
+                continue
+            both = _seconds_and_rows(plan, store, shelf, number, tried)
+            found.append(_expected_check(plan, source, len(tasks), stored, both))
+            continue
         used = _images(plan, source)
         rows = sum(whole + regional * regions[image] for image in used) * source.maps_per_image
         seconds = 0.0
@@ -88,6 +102,54 @@ def expect(
         maps = source.maps_per_image * len(used)
         found.append(Expected(source, maps, rows, len(tasks), stored, seconds))
     return found
+
+
+def _seconds_and_rows(
+    plan: Plan,
+    store: Store,
+    shelf: Shelf,
+    number: int,
+    tried: dict[tuple[str, ...], tuple[float, float]],
+) -> tuple[float, float]:
+    """Return how long a check takes for an image and how many rows it has, tried once a kind.
+
+    Another draw of a network takes as long as the first.
+    """
+    source = plan.sources[number]
+    check = source.check.rpartition("/")[0] or source.check
+    kind = source.name, source.method, source.target, check
+    if kind not in tried:
+        every = [image for chunk in plan.chunks_of(source) for image in chunk.images]
+        images = tuple(every[:IMAGES])
+        small = replace(plan, checked={source.part: (Chunk(images, "probe"),)})
+        worker, task = Worker(small, store, shelf), Task("probe", number, 0)
+        try:
+            with planned_threads(plan):
+                begun = perf_counter()
+                made, _ = worker.make(task, worker.read(task))
+                seconds = perf_counter() - begun
+        finally:
+            worker.close()
+        assert isinstance(made, Checked)  # noqa: S101 (it is a check)
+        tried[kind] = seconds / len(images), len(made.rows) / len(images)
+    return tried[kind]
+
+
+def _stored_rows(store: Store, task: Task) -> int:
+    """Return how many rows of a task are stored."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(store.row_file(task.name)).num_rows)
+
+
+def _expected_check(
+    plan: Plan, source: Source, tasks: int, stored: int, each: tuple[float, float]
+) -> Expected:
+    """Return what a check will take, from the seconds and rows of an image."""
+    images = sum(len(chunk.images) for chunk in plan.chunks_of(source))
+    seconds, rows = each
+    left = images * (1 - stored / tasks) if tasks else 0.0
+    return Expected(source, 0, round(rows * images), tasks, stored, seconds * left)
 
 
 def _images(plan: Plan, source: Source) -> list[str]:

@@ -28,6 +28,7 @@ __all__ = [
     "BadMapError",
     "Scene",
     "Scored",
+    "no_curves",
     "rows_per_map",
     "scenes_of",
     "score_chunk",
@@ -119,7 +120,7 @@ def score_chunk(
     )
     parts = [_score(source, scoring, maps.heads, group) for group in _groups(scenes)]
     rows = [part.rows for part in parts] or [_no_rows()]
-    curves = [part.curves for part in parts] or [_curves_schema().empty_table()]
+    curves = [part.curves for part in parts] or [no_curves()]
     return Scored(pa.concat_tables(rows).unify_dictionaries(), pa.concat_tables(curves))
 
 
@@ -152,6 +153,11 @@ def _call(
         threads=1,
         curves=True,
     )
+
+
+def no_curves() -> pa.Table:
+    """Return a table of curves that holds none."""
+    return _curves_schema().empty_table()
 
 
 def _no_rows() -> pa.Table:

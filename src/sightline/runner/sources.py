@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Not part of a key: the key itself, and where things lie, whose content has a digest.
 _PLACES = ("rules", "key", "load", "maps")
+# Part of the key of checks alone: those of all others stay what they were.
+_CHECKED = ("part", "options")
 
 __all__ = ["Scoring", "Source", "digest_of", "read_as"]
 
@@ -62,8 +64,9 @@ class Source:
 
     Attributes
     ----------
-    kind : {"model", "mean", "given"}
-        A method asks a model; a mean is made of another source's maps; or maps were made elsewhere.
+    kind : {"model", "mean", "given", "check"}
+        A method asks a model; a mean is made of another source's maps; maps were made elsewhere;
+        or a check asks a model about its maps, and keeps none.
     model, variant, fit : str
         The model; "" for maps made elsewhere that name none.
     method, group : str
@@ -91,12 +94,16 @@ class Source:
     of : str
         For a mean: the key of the source that it is made of.
     check : str
-        "" for the network as it is.
+        "" for the network as it is; else which check: "randomisation/full/0", "reference", …
+    part : str
+        Of a check: its name in the study, which says what images it is made on.
+    options : mapping
+        Of a check: what decides its rows.
     rules, key : str
         Hashes: over what decides whether rows may be compared, and over all that decides them.
     """
 
-    kind: Literal["model", "mean", "given"]
+    kind: Literal["model", "mean", "given", "check"]
     model: str
     method: str
     variant: str = ""
@@ -115,6 +122,8 @@ class Source:
     maps: str = ""
     of: str = ""
     check: str = ""
+    part: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
     rules: str = ""
     key: str = ""
 
@@ -125,8 +134,8 @@ class Source:
 
     @property
     def maps_per_image(self) -> int:
-        """How many maps there are of an image."""
-        return len(self.layers) * len(self.heads)
+        """How many maps there are of an image; a check keeps none."""
+        return 0 if self.kind == "check" else len(self.layers) * len(self.heads)
 
     def sealed(self, scoring: Scoring, annotations: str, images: str) -> Source:
         """Return the source with its rules and its key.
@@ -136,22 +145,24 @@ class Source:
         scoring : Scoring
             How the maps are scored.
         annotations, images : str
-            Digests of all annotations of the data, and of the images that are used.
+            Digests of all annotations of the data, and of the images that are used: some sources
+            take other images into account.
         """
+        checked = self.kind == "check"  # which scores nothing against annotations
         rules = digest_of(
-            scoring.resolution,
-            self.sign,
-            scoring.ties,
+            *(() if checked else (scoring.resolution, self.sign, scoring.ties)),
             self.fit,
-            scoring.upsampling,
+            *(() if checked else (scoring.upsampling,)),
             annotations,
             self.weights,
             self.batch,
             self.device,
         )[:8]
-        own = {k: v for k, v in asdict(self).items() if k not in _PLACES}
-        others = images if self.kind == "mean" else ""
-        return replace(self, rules=rules, key=digest_of(rules, own, asdict(scoring), others))
+        left = _PLACES if checked else (*_PLACES, *_CHECKED)
+        own = {k: v for k, v in asdict(self).items() if k not in left}
+        how = {"study": scoring.study} if checked else asdict(scoring)
+        others = images if self.kind == "mean" or self.check == "reference" else ""
+        return replace(self, rules=rules, key=digest_of(rules, own, how, others))
 
     def row_keys(self) -> dict[str, Any]:
         """Return what all of its rows have in common."""

@@ -18,7 +18,7 @@ THREADS = 1
 @contextmanager
 def planned_threads(plan: Plan) -> Iterator[None]:
     """Have torch use the planned number of threads in this thread, where a plan runs models."""
-    if not any(source.kind == "model" for source in plan.sources):
+    if not any(source.kind in ("model", "check") for source in plan.sources):
         yield
         return
     import torch

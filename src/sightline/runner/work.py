@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,8 @@ import numpy as np
 from sightline.data.mapfiles import match_images, open_maps
 from sightline.geometry import Geometry
 from sightline.records import InputError, Sample
-from sightline.runner.scoring import score_chunk
+from sightline.runner.checking import checked_rows, partners_of, rows_table
+from sightline.runner.scoring import Scored, score_chunk
 from sightline.runner.shelf import Shelf
 from sightline.store.shards import StoredMaps, read_maps, write_maps, write_rows
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.checks.table import Row
     from sightline.data.mapfiles import MapFiles
     from sightline.runner.plan import Plan, Task
-    from sightline.runner.scoring import Scored
     from sightline.runner.sources import Source
     from sightline.store import Store
 
-__all__ = ["BadImageError", "Done", "OutOfMemoryError", "Worker"]
+__all__ = ["BadImageError", "Checked", "Done", "OutOfMemoryError", "Worker"]
 
 # Of images that were read, to be used again by the next source.
 CACHE_BYTES = 256 << 20
@@ -46,6 +47,18 @@ class BadImageError(InputError):
 
 class OutOfMemoryError(InputError):
     """A model took more memory than there is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Checked(StoredMaps):
+    """What a check found, in place of maps: it keeps none.
+
+    Attributes
+    ----------
+    rows : sequence of Row
+    """
+
+    rows: Sequence[Row] = ()
 
 
 class Done(NamedTuple):
@@ -95,10 +108,15 @@ class Worker:
         BadImageError
             If one cannot be read.
         """
-        pixels = self.source(task).kind == "model"
+        source = self.source(task)
+        # The parts of a facade are known by how it is drawn: it is not to be a mere picture.
+        pixels = source.kind in ("model", "check") and source.part != "parts"
+        return self._read(self.plan.chunk_of(task).images, pixels)
+
+    def _read(self, images: Sequence[str], pixels: bool) -> list[Sample]:
         bad: dict[str, str] = {}
         read = []
-        for image in self.plan.chunks[task.chunk].images:
+        for image in images:
             try:
                 read.append(self._sample(image, pixels))
             except (InputError, OSError) as error:
@@ -123,7 +141,7 @@ class Worker:
         return sample
 
     def make(self, task: Task, samples: Sequence[Sample]) -> tuple[StoredMaps, list[Sample]]:
-        """Return the maps of a task, and the images that have some.
+        """Return the maps of a task, or the rows of a check, and the images that have some.
 
         Raises
         ------
@@ -134,13 +152,29 @@ class Worker:
         """
         source = self.source(task)
         try:
+            if source.kind == "check":
+                rows = self._checked(source, samples)
+                return Checked((), (), (), source.layers, source.heads, rows=rows), list(samples)
             maps, kept = self._maps(task, source, samples)
         except Exception as error:
-            if source.kind == "model" and _is_out_of_memory(error):
+            if source.kind in ("model", "check") and _is_out_of_memory(error):
                 raise OutOfMemoryError(f"{source.name}: {error}") from error
             raise
         _check_finite(maps, source)
         return maps, kept
+
+    def _checked(self, source: Source, samples: Sequence[Sample]) -> list[Row]:
+        """Return the rows of a check, which may need other images of it beside its own."""
+        if not samples:
+            return []
+        partners: dict[int, list[Sample]] = {}
+        if source.check == "reference":
+            images = [image for chunk in self.plan.chunks_of(source) for image in chunk.images]
+            labels = {image: self.sample(image).labels for image in images}
+            for seed in range(source.options["seeds"]):
+                other = dict(zip(images, partners_of(images, labels, seed), strict=True))
+                partners[seed] = self._read([other[one.image_id] for one in samples], True)
+        return checked_rows(source, samples, partners, self.shelf)
 
     def again(self, task: Task, image: str | None = None) -> tuple[StoredMaps, list[Sample]]:
         """Return the maps of a task that is done, as they were scored, and the images they are of.
@@ -159,7 +193,7 @@ class Worker:
         InputError
             If they were not kept, or are there no longer.
         """
-        images = self.plan.chunks[task.chunk].images if image is None else (image,)
+        images = self.plan.chunk_of(task).images if image is None else (image,)
         samples = [self.sample(name) for name in images]
         if self.source(task).kind != "model" or not samples:
             return self.make(task, samples)
@@ -284,8 +318,11 @@ class Worker:
 
     def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored:
         """Return the rows and curves of a task."""
-        from sightline.runner.scoring import BadMapError
+        from sightline.runner.scoring import BadMapError, no_curves
 
+        if isinstance(maps, Checked):
+            rows = rows_table(self.source(task), self.plan.scoring, maps.rows)
+            return Scored(rows, no_curves())
         annotations = [sample.annotation for sample in samples]
         try:
             return score_chunk(self.source(task), self.plan.scoring, maps, annotations)
@@ -294,6 +331,9 @@ class Worker:
 
     def write(self, task: Task, maps: StoredMaps, scored: Scored) -> Done:
         """Write the files of a task; the rows last, since they say that it is done."""
+        if isinstance(maps, Checked):
+            write_rows(self.store.row_file(task.name), scored.rows)
+            return Done(scored.rows.num_rows, 0)
         kept = self.plan.keep_maps and self.source(task).kind == "model"
         if kept and maps.images:
             write_maps(self.store.map_file(task.name), maps)

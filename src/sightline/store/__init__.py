@@ -5,7 +5,7 @@ from __future__ import annotations
 from sightline.store.detection import describe_source, detection_folder, write_detection
 from sightline.store.detection_parts import DetectionParts, detection_parts, detection_tables
 from sightline.store.files import write_whole
-from sightline.store.folder import Store, create_store, open_store, task_name
+from sightline.store.folder import Store, check_tasks, create_store, open_store, task_name
 from sightline.store.lock import Holder, hold
 from sightline.store.shards import write_maps, write_rows
 from sightline.store.tables import images_table, regions_table
@@ -14,6 +14,7 @@ __all__ = [
     "DetectionParts",
     "Holder",
     "Store",
+    "check_tasks",
     "create_store",
     "describe_source",
     "detection_folder",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-__all__ = ["FORMAT", "Store", "create_store", "open_store", "task_name"]
+__all__ = ["FORMAT", "Store", "check_tasks", "create_store", "open_store", "task_name"]
 
 FORMAT = 1
 
@@ -155,9 +155,10 @@ class Store:
         """Return the names of all tasks whose rows are there, whatever the study."""
         return {name.removesuffix(".parquet") for name in _names(self.rows)}
 
-    def is_whole(self, task: str) -> bool:
+    def is_whole(self, task: str, *, curves: bool = True) -> bool:
         """Say whether the rows and curves of a task are there and end as such files do."""
-        return all(map(_is_whole, (self.row_file(task), self.curve_file(task))))
+        files = [self.row_file(task), *([self.curve_file(task)] if curves else [])]
+        return all(map(_is_whole, files))
 
     def tasks(self, chunk: int | None = None) -> list[str]:
         """Return the names of the tasks of the manifest, of all chunks or of one."""
@@ -184,6 +185,8 @@ def _check_manifest(found: Mapping[str, Any], path: Path) -> None:
     """Raise where a manifest lacks what readers need."""
     names = ("model", "variant", "method", "group", "target", "seed", "check")
     lists = {"sources": (*names, "layers", "heads", "rules", "key"), "chunks": ("digest",)}
+    if "checks" in found:  # older stores know of none
+        lists["checks"] = (*lists["sources"], "part", "options")
     for name, needed in lists.items():
         entries = found.get(name)
         if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
@@ -191,6 +194,10 @@ def _check_manifest(found: Mapping[str, Any], path: Path) -> None:
         for one in entries:
             if missing := [key for key in needed if key not in one]:
                 raise InputError(f"{path}: {name} must each have {', '.join(missing)}")
+    known = found.get("checked", {})
+    for one in found.get("checks", ()):
+        if not isinstance(known, dict) or one["part"] not in known:
+            raise InputError(f"{path}: checked must name the images of {one['part']}")
 
 
 def _names(folder: Path) -> set[str]:
@@ -215,6 +222,13 @@ def _tasks(manifest: Mapping[str, Any], chunk: int | None) -> Iterator[str]:
         if chunk is None or number == chunk:
             for source in manifest["sources"]:
                 yield task_name(source["key"], number, one["digest"])
+
+
+def check_tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the tasks of a manifest's checks."""
+    for source in manifest.get("checks", ()):
+        for number, one in enumerate(manifest["checked"][source["part"]]):
+            yield task_name(source["key"], number, one["digest"])
 
 
 def create_store(path: str | os.PathLike[str]) -> Store:

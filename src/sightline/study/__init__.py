@@ -1,10 +1,12 @@
 """Studies: the frozen, saved description of a run, and the YAML file it is read from."""
 
+from sightline.study.asked_checks import Checks
 from sightline.study.files import load_study, to_yaml
 from sightline.study.model import Data, Engine, MethodEntry, ModelEntry, Study, study_schema
 from sightline.study.template import demo_study, new_study, photos_study
 
 __all__ = [
+    "Checks",
     "Data",
     "Engine",
     "MethodEntry",

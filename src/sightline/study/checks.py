@@ -83,6 +83,7 @@ def check_study(study: Study) -> None:
         *_without_models(study),
         *_repeated_methods(study),
         *_signed(study),
+        *_asked(study),
     ]
     for place, name in enumerate(study.metrics):
         if "@tol" in name and study.resolution != "pixels":
@@ -137,6 +138,23 @@ def _models_of(method: MethodEntry, study: Study) -> list[str]:
         return [str(method.params.get("model", ""))]
     named = [entry.full for entry in study.models] if method.models is None else method.models
     return list(dict.fromkeys(named))
+
+
+def _asked(study: Study) -> Iterator[tuple[Place, str]]:
+    """Yield what does not fit in the checks that are asked for."""
+    models = [entry.full for entry in study.models]
+    methods = [method.name for method in study.methods if not method.given]
+    for name, check in study.checks.asked():
+        if not models:
+            yield ("checks", name), "checks run a model again; the study has none"
+        for what, known in (("models", models), ("methods", methods)):
+            for number, one in enumerate(getattr(check, what) or ()):
+                if one not in known:
+                    text = f"{one!r} is not one of the study's {what}: {', '.join(known) or 'none'}"
+                    yield ("checks", name, what, number), text
+    if study.checks.parts is not None and study.data.name != "facades":
+        text = f"only of drawn facades is known which parts decide; the data are {study.data.name}"
+        yield ("checks", "parts"), text
 
 
 def _signed(study: Study) -> Iterator[tuple[Place, str]]:

@@ -18,7 +18,6 @@ __all__ = [
     "VARIANT",
     "at_least_one",
     "listed",
-    "no_checks",
     "plain_mapping",
     "read_heads",
     "read_layers",
@@ -70,13 +69,6 @@ def without_repeats(values: tuple[Any, ...]) -> tuple[Any, ...]:
             raise problem(f"{shown(value)} is there twice", place)
         seen.add(str(value))
     return values
-
-
-def no_checks(value: Any) -> tuple[str, ...]:
-    """Return the empty tuple, the only value of `checks` so far."""
-    if value is not None and listed(value):
-        raise problem(f"this version has no checks to run: leave the key out, got {shown(value)}")
-    return ()
 
 
 def split_name(text: str) -> tuple[str, str]:

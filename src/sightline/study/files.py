@@ -216,6 +216,9 @@ def _resolved(study: Study, folder: Path, where: str) -> dict[str, Any]:
             method["params"]["maps"] = _absolute(method["params"]["maps"], folder, where)
         if method["models"] is not None:
             method["models"] = [names[name] for name in method["models"]]
+    for check in values["checks"].values():
+        if check["models"] is not None:
+            check["models"] = [names[name] for name in check["models"]]
     return values
 
 

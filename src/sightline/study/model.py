@@ -8,7 +8,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     model_validator,
@@ -18,7 +17,14 @@ from sightline.data.datasets import DATASETS
 from sightline.metrics.selection import PERCENTILES
 from sightline.records import InputError
 from sightline.study import fields
+from sightline.study.asked_checks import (
+    Checks,
+    FaithfulnessCheck,
+    PartsCheck,
+    RandomisationCheck,
+)
 from sightline.study.checks import check_data, check_metrics, check_selection, check_study
+from sightline.study.part import Part
 from sightline.study.problems import Place, describe, found_problems, shown
 
 __all__ = ["Data", "Engine", "MethodEntry", "ModelEntry", "Study", "study_schema"]
@@ -37,13 +43,7 @@ DEFAULT_METRICS = (
 )
 
 
-class _Part(BaseModel):
-    """What all parts of a study share: no change, no unknown key, no value turned into another."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Data(_Part):
+class Data(Part):
     """Which images and annotations are scored."""
 
     name: str = Field(
@@ -86,7 +86,7 @@ class Data(_Part):
         return self
 
 
-class ModelEntry(_Part):
+class ModelEntry(Part):
     """A model of a study: its name, its variant, and how images are brought to its input.
 
     >>> ModelEntry.model_validate("demo/vit@seed2").variant
@@ -125,7 +125,7 @@ class ModelEntry(_Part):
         return f"{self.model}@{self.variant}" if self.variant else self.model
 
 
-class MethodEntry(_Part):
+class MethodEntry(Part):
     """A method of a study, or maps that were made elsewhere.
 
     Maps made elsewhere have the parameter `maps`, their folder or file. They may have `model`,
@@ -197,7 +197,7 @@ def _method_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
     return [(("params", "seed"), "the seeds of all methods stand under the study's key seeds")]
 
 
-class Engine(_Part):
+class Engine(Part):
     """What runs the study."""
 
     kind: Annotated[Literal["local"], BeforeValidator(lambda kind: _only_local(kind))] = Field(
@@ -226,11 +226,10 @@ def _entries(of: Any, least: int = 1) -> BeforeValidator:
 
 _Whole: TypeAlias = Annotated[int, Field(ge=0, le=fields.LARGEST)]
 _Percent: TypeAlias = Annotated[float, Field(ge=0, le=100)]
-_None: TypeAlias = Annotated[list[str], Field(max_length=0)]
 _DISTINCT = AfterValidator(fields.without_repeats)
 
 
-class Study(_Part):
+class Study(Part):
     """The frozen description of a run: data × models × methods × layers × metrics.
 
     Wrong values raise `InputError`, which lists all of them.
@@ -333,8 +332,14 @@ class Study(_Part):
         default="grid", description="Whether maps are kept: on the model's grid, or none"
     )
     checks: Annotated[
-        tuple[str, ...], BeforeValidator(fields.no_checks, json_schema_input_type=_None)
-    ] = Field(default=(), description="Checks of the maps; none in this version")
+        Checks,
+        BeforeValidator(
+            lambda checks: checks, json_schema_input_type=Checks | str | list[str] | None
+        ),
+    ] = Field(
+        default=Checks(),
+        description="Checks of the maps: names, or a mapping of names to options",
+    )
     engine: Engine = Field(default=Engine(), description="What runs the study")
 
     if not TYPE_CHECKING:  # type checkers know the fields, which ** would hide
@@ -396,10 +401,17 @@ _PARTS: dict[str | int, type[BaseModel]] = {
     "methods": MethodEntry,
     "engine": Engine,
 }
+_CHECKS: dict[str | int, type[BaseModel]] = {
+    "randomisation": RandomisationCheck,
+    "faithfulness": FaithfulnessCheck,
+    "parts": PartsCheck,
+}
 
 
 def _owner(place: Place) -> type[BaseModel]:
     """Return the class whose keys are allowed at a place."""
+    if place and place[0] == "checks":
+        return _CHECKS[place[1]] if len(place) > 1 else Checks
     return _PARTS[place[0]] if place else Study
 
 

@@ -33,8 +33,25 @@ def demo_study() -> Study:
             "models": ["demo/vit", "demo/vit@seed2", "demo/vit-dino", "demo/cnn"],
             "methods": ["cls", "mean", "rollout", "gradcam", gradients, *baselines],
             "resolution": "pixels",
+            "checks": _demo_checks(),
         }
     )
+
+
+def _demo_checks() -> dict[str, dict[str, object]]:
+    """Return checks that are quick enough for a demo: of some methods, on few images."""
+    models = ["demo/vit", "demo/cnn"]
+    return {
+        "randomisation": {"images": 6, "methods": ["cls", "gradcam", "edge"], "models": models},
+        "faithfulness": {
+            "measures": ["deletion", "insertion"],
+            "steps": 10,
+            "images": 6,
+            "methods": ["gradcam"],
+            "models": ["demo/cnn"],
+        },
+        "parts": {"images": 24, "methods": ["cls", "rollout", "gradcam"], "models": models},
+    }
 
 
 def photos_study() -> Study:
@@ -314,8 +331,17 @@ resolution: grid
 # mean_map, which is made of them. none: scores only.
 # keep_maps: grid
 
-# Checks of whether maps depend on the model: none in this version.
-# checks: []
+# Checks of the maps, which run models again and take as much time as many methods; none unless
+# asked for. randomisation: do maps change when what the network learnt is replaced by random
+# numbers? faithfulness: does the model's score change when what a map ranks first is taken away?
+# parts (facades only): do maps rank first the parts that decide the class? Each takes `methods`,
+# `models` (some of the study's; null for all) and `layers` (null for the study's last). With the
+# usual options written out:
+#   checks:
+#     randomisation: {ways: [full, top-down], seeds: 5, images: 32}
+#     faithfulness: {measures: null, steps: 20, images: 32}
+#     parts: {images: 64}
+# checks: {}
 
 # What runs the study: this machine. workers is how many processes share the work; null chooses.
 # Results do not depend on it.

@@ -52,6 +52,7 @@ def test_nothing_is_drawn_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch
             return Facade.generate(seed, index, *args, **options)
 
     monkeypatch.setattr(module, "Facade", Spy)
+    module._drawn.cache_clear()  # of what other tests drew
     dataset = facades(100_000, size=64)
     assert len(dataset[5:].in_split("train")) == 79_996
     assert drawn == []

@@ -3,6 +3,80 @@
  */
 import { ask, type Asked, bytesOf, urlOf } from "./ask";
 
+/** One of those whose maps are compared. */
+export interface AgreementLine {
+  /** What it is called. */
+  name: string;
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+}
+
+/** How much the maps of methods agree, image by image. */
+export interface AgreementMatrix {
+  /** So ordered that those that agree stand together. */
+  lines: AgreementLine[];
+  /** Rank correlations, means over images. */
+  values: ((number | null)[])[];
+  /** Lower ends of 95% intervals. */
+  low: ((number | null)[])[];
+  /** Upper ends. */
+  high: ((number | null)[])[];
+  /** Images of each mean. */
+  counts: number[][];
+  /** How many images. */
+  images: number;
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Two models' maps: which lie more on the background. */
+export interface Background {
+  /** Full name of the first model. */
+  one: string;
+  /** Full name of the second. */
+  other: string;
+  /** The lines of the table, in order. */
+  lines: BackgroundLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Whether the maps of one model lie more on the background than those of another. */
+export interface BackgroundLine {
+  /** Name of the method that made the maps. */
+  method: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** Layer of the first model's maps. */
+  layer_one: number | string | null;
+  /** Layer of the second model's. */
+  layer_other: number | string | null;
+  /** Share of the first model's maps outside all regions; mean over images. */
+  share_one: number | null;
+  /** Of the second model's. */
+  share_other: number | null;
+  /** share_one − share_other, paired by image. */
+  difference: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** p-value by sign-flip test; null where there are too few images. */
+  p: number | null;
+  /** The same, corrected by Holm for all lines. */
+  p_holm: number | null;
+  /** How many images. */
+  images: number;
+}
+
 /** Scores by label of regions or images. */
 export interface Breakdown {
   /** What the lines are about. */
@@ -33,11 +107,85 @@ export interface BreakdownLine {
   undefined: number;
 }
 
-/** Checks that are stored. */
+/** Similarity by stage, with the accuracy that the model has left. */
+export interface Cascade {
+  /** What is measured, as /api/checks lists it. */
+  measure: string;
+  /** Whether maps are compared as they are, or by the size of their values. */
+  reading: "signed" | "absolute";
+  /** How weights were redrawn. */
+  way: string;
+  /** The lines of the table, in order. */
+  lines: CascadeLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A method's maps as one part of the network after the other is redrawn. */
+export interface CascadeLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** Similarity to the map of another image. */
+  cross: number | null;
+  /** Similarity to the edges of the image. */
+  edge: number | null;
+  /** Similarity to the map of the same network trained from another seed. */
+  training: number | null;
+  /** How many times weights were drawn. */
+  seeds: number;
+  /** The points of the line, from left to right. */
+  points: CascadePoint[];
+}
+
+/** A stage of a cascade. */
+export interface CascadePoint {
+  /** From 0, in the order of drawing; −1: nothing is redrawn. */
+  stage: number;
+  /** The part of the network that is redrawn last. */
+  name: string;
+  /** To the map of the trained network. */
+  similarity: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** Share of images whose label is still predicted. */
+  accuracy: number | null;
+  /** Lower end of its 95% interval. */
+  accuracy_low: number | null;
+  /** Upper end. */
+  accuracy_high: number | null;
+  /** How many images. */
+  images: number;
+}
+
+/** Checks that are stored, and what can be asked of them. */
 export interface CheckList {
   /** Names of the checks that are stored. */
   checks: string[];
-  /** The numbers. */
+  /** The models, or how many. */
+  models: string[];
+  /** Methods that were checked, baselines last. */
+  methods: string[];
+  /** What was explained; none: no class. */
+  targets: string[];
+  /** How weights were redrawn: full, top-down, bottom-up, single. */
+  ways: string[];
+  /** By which maps of both networks are compared. */
+  measures: string[];
+  /** Whether maps were compared as they are, and by the size of their values. */
+  readings: ("signed" | "absolute")[];
+  /** Measures of faithfulness that are stored. */
+  faithfulness: string[];
+  /** Those that are areas under curves that are stored. */
+  curves: string[];
+  /** A line for each check of each method: over how many images and draws. */
   table: Table;
 }
 
@@ -67,6 +215,28 @@ export interface Choice {
   chosen: string[];
   /** How it was chosen, in words. */
   why: string;
+}
+
+/** A class of images: how often the model is right, and how its maps score. */
+export interface ClassLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** Of the images. */
+  label: string;
+  /** Share of its images whose label is predicted. */
+  accuracy: number | null;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** How many images. */
+  images: number;
 }
 
 /** Two models, variants, methods or layers. */
@@ -135,6 +305,52 @@ export interface Confusion {
   labels: string[];
   /** How often; rows are true classes, columns predicted ones. */
   counts: number[][];
+}
+
+/** Whether maps score better where the model is right. */
+export interface Correctness {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** The lines of the table, in order. */
+  lines: CorrectnessLine[];
+  /** A line for each class. */
+  classes: ClassLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A method's scores on images that the model gets right and wrong. */
+export interface CorrectnessLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** Mean score where the label is predicted. */
+  right: number | null;
+  /** Mean score where it is not. */
+  wrong: number | null;
+  /** right − wrong */
+  difference: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** The difference between images of the same annotated area and confidence. */
+  adjusted: number | null;
+  /** Lower end of its 95% interval. */
+  adjusted_low: number | null;
+  /** Upper end. */
+  adjusted_high: number | null;
+  /** Images that the model gets right. */
+  right_images: number;
+  /** Images that it gets wrong. */
+  wrong_images: number;
 }
 
 /** A true or predicted box of an image. */
@@ -317,6 +533,96 @@ export interface Exemplars {
   items: ExemplarImage[];
   /** What must be known to read the numbers. */
   note: string;
+}
+
+/** An image on which a method scores badly, and what is peculiar about it. */
+export interface FailureImage {
+  /** Id of the image. */
+  image: string;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** What a map without information gets on average; null where that is not known. */
+  chance: number | null;
+  /** What may have to do with it; no proof. */
+  reasons: string[];
+}
+
+/** How much more often a peculiarity is found among the worst images than among the others. */
+export interface FailureReason {
+  /** In words. */
+  reason: string;
+  /** Share of the worst images that have it. */
+  worst: number | null;
+  /** Share of the others. */
+  rest: number | null;
+  /** worst − rest */
+  difference: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** Fisher's exact test, two-sided. */
+  p: number | null;
+  /** The same, corrected by Holm for all reasons. */
+  p_holm: number | null;
+}
+
+/** The worst images of one method, and what goes with being among them. */
+export interface Failures {
+  /** Which maps the answer is about, and how that was chosen. */
+  choice: Choice;
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** What was found, in order. */
+  items: FailureImage[];
+  /** Peculiarities, the smallest p first. */
+  reasons: FailureReason[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Whether the model's answer changes when pixels go that maps rank first. */
+export interface Faithfulness {
+  /** In the order in which they are told. */
+  measures: string[];
+  /** The lines of the table, in order. */
+  lines: FaithfulnessLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** One measure of faithfulness of one method, beside a random map. */
+export interface FaithfulnessLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** What is measured, as /api/checks lists it. */
+  measure: string;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** What a random map gets on the same images. */
+  random: number | null;
+  /** value − random, paired by image. */
+  difference: number | null;
+  /** Lower end of its 95% interval. */
+  difference_low: number | null;
+  /** Upper end. */
+  difference_high: number | null;
+  /** Which values are better. */
+  better: "higher" | "lower" | "zero";
+  /** How many images. */
+  images: number;
 }
 
 /** One score, beside what a map without information gets and the best that is possible. */
@@ -639,6 +945,44 @@ export interface LabelInfo {
   parents: string[];
 }
 
+/** How much the maps of one layer and the next agree. */
+export interface LayerChange {
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number;
+  /** The layer that it is compared with. */
+  next: number;
+  /** Rank correlation, mean over images. */
+  spearman: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** How many images. */
+  images: number;
+}
+
+/** How maps change from layer to layer. */
+export interface LayerChanges {
+  /** The lines of the table, in order. */
+  lines: LayerChangesLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A method's maps from layer to layer. */
+export interface LayerChangesLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** The points of the line, from left to right. */
+  points: LayerChange[];
+}
+
 /** The best first, baselines among them. */
 export interface Leaderboard {
   /** Name of the score: metric[@threshold]. */
@@ -833,6 +1177,54 @@ export interface ModelInfo {
   similarity: boolean;
 }
 
+/** How well maps find the parts that are known to decide. */
+export interface Parts {
+  /** The lines of the table, in order. */
+  lines: PartsLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Parts whose removal changes the class, against what a map ranks first. */
+export interface PartsLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** Share of the parts ranked first that decide. */
+  precision: number | null;
+  /** Lower end of its 95% interval. */
+  precision_low: number | null;
+  /** Upper end. */
+  precision_high: number | null;
+  /** Share of the deciding parts that are ranked first. */
+  recall: number | null;
+  /** Lower end of its 95% interval. */
+  recall_low: number | null;
+  /** Upper end. */
+  recall_high: number | null;
+  /** Average precision of the ranking of parts. */
+  ap: number | null;
+  /** Lower end of its 95% interval. */
+  ap_low: number | null;
+  /** Upper end. */
+  ap_high: number | null;
+  /** Share of the parts that decide: precision by chance. */
+  base: number | null;
+  /** Lower end of its 95% interval. */
+  base_low: number | null;
+  /** Upper end. */
+  base_high: number | null;
+  /** How many images. */
+  images: number;
+}
+
 /** One point of a curve. */
 export interface Point {
   /** Layer or percentile. */
@@ -1001,10 +1393,90 @@ export interface RegionInfo {
   ignore: boolean;
 }
 
+/** Curves of one measure of faithfulness. */
+export interface RemovalCurves {
+  /** What is measured, as /api/checks lists it. */
+  measure: string;
+  /** The lines of the table, in order. */
+  lines: RemovalLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** The score of the class as more and more pixels are changed. */
+export interface RemovalLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** x is the share of pixels that are changed. */
+  points: Point[];
+}
+
 /** Reviews of proposed annotations that are stored. */
 export interface ReviewList {
   /** How many there are. */
   count: number;
+}
+
+/** Verdicts on whether maps depend on what the model learnt; they do not rank methods. */
+export interface Sanity {
+  /** What is measured, as /api/checks lists it. */
+  measure: string;
+  /** Whether maps are compared as they are, or by the size of their values. */
+  reading: "signed" | "absolute";
+  /** How weights were redrawn. */
+  way: string;
+  /** The lines of the table, in order. */
+  lines: SanityLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** What becomes of a method's maps when the model forgets what it learnt. */
+export interface SanityLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** Of maps of the trained and the randomised network; mean over images and draws. */
+  similarity: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** Similarity to the map of another image. */
+  cross: number | null;
+  /** similarity − cross, paired by image. */
+  difference: number | null;
+  /** Lower end of its 95% interval. */
+  difference_low: number | null;
+  /** Upper end. */
+  difference_high: number | null;
+  /** fail: the map hardly depends on what was learnt. */
+  verdict: "pass" | "fail" | "cannot tell";
+  /** What the guide's rule says: below 0.3 reliable, above 0.6 unreliable; empty where there is no similarity. */
+  guide: "reliable" | "between" | "unreliable" | "";
+  /** What the guide's rule says of the cascade; empty where none is stored. */
+  cascade: string;
+  /** Similarity to the edges of the image. */
+  edge: number | null;
+  /** Similarity to the map of the same network trained from another seed. */
+  training: number | null;
+  /** How many images. */
+  images: number;
+  /** How many times weights were drawn. */
+  seeds: number;
 }
 
 /** How much an image's score moved from a to b. */
@@ -2144,9 +2616,131 @@ export type ChecksQuery = {
 
 export const checksWords: readonly string[] = ["v"];
 
-/** Checks of whether maps mean anything */
+/** Checks of whether maps are about the model: what is stored */
 export function checks(query: ChecksQuery = {}, asked?: Asked): Promise<CheckList> {
   return ask<CheckList>(urlOf("/api/checks", query), asked);
+}
+
+export type CheckSanityQuery = {
+  /** By what maps are compared, or what is measured; as /api/checks lists them. */
+  measure?: string | null;
+  /** Whether maps are compared as they are, or by size of values. */
+  reading?: "signed" | "absolute" | null;
+  /** How weights were redrawn: full, top-down, bottom-up, single. */
+  way?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkSanityWords: readonly string[] = ["measure", "reading", "way", "v", "model", "method", "target"];
+
+/** Verdicts: do maps depend on what the model learnt? */
+export function checkSanity(query: CheckSanityQuery = {}, asked?: Asked): Promise<Sanity> {
+  return ask<Sanity>(urlOf("/api/checks/sanity", query), asked);
+}
+
+export type CheckCascadeQuery = {
+  /** By what maps are compared, or what is measured; as /api/checks lists them. */
+  measure?: string | null;
+  /** Whether maps are compared as they are, or by size of values. */
+  reading?: "signed" | "absolute" | null;
+  /** How weights were redrawn: full, top-down, bottom-up, single. */
+  way?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkCascadeWords: readonly string[] = ["measure", "reading", "way", "v", "model", "method", "target"];
+
+/** Similarity of maps as one part of the network after the other is redrawn */
+export function checkCascade(query: CheckCascadeQuery = {}, asked?: Asked): Promise<Cascade> {
+  return ask<Cascade>(urlOf("/api/checks/cascade", query), asked);
+}
+
+export type CheckFaithfulnessQuery = {
+  /** By what maps are compared, or what is measured; as /api/checks lists them. */
+  measure?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkFaithfulnessWords: readonly string[] = ["measure", "v", "model", "method", "target"];
+
+/** Does the answer of the model depend on what maps rank first? */
+export function checkFaithfulness(query: CheckFaithfulnessQuery = {}, asked?: Asked): Promise<Faithfulness> {
+  return ask<Faithfulness>(urlOf("/api/checks/faithfulness", query), asked);
+}
+
+export type CheckCurvesQuery = {
+  /** By what maps are compared, or what is measured; as /api/checks lists them. */
+  measure?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkCurvesWords: readonly string[] = ["measure", "v", "model", "method", "target"];
+
+/** The score of the class as pixels are changed */
+export function checkCurves(query: CheckCurvesQuery = {}, asked?: Asked): Promise<RemovalCurves> {
+  return ask<RemovalCurves>(urlOf("/api/checks/curves", query), asked);
+}
+
+export type CheckPartsQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkPartsWords: readonly string[] = ["v", "model", "method", "target"];
+
+/** Do maps rank first the parts that decide? */
+export function checkParts(query: CheckPartsQuery = {}, asked?: Asked): Promise<Parts> {
+  return ask<Parts>(urlOf("/api/checks/parts", query), asked);
+}
+
+export type CheckBackgroundQuery = {
+  /** Full name of a model. */
+  one?: string | null;
+  /** Full name of another. */
+  other?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const checkBackgroundWords: readonly string[] = ["one", "other", "v"];
+
+/** Do maps of one model lie more on the background than those of another? */
+export function checkBackground(query: CheckBackgroundQuery = {}, asked?: Asked): Promise<Background> {
+  return ask<Background>(urlOf("/api/checks/background", query), asked);
 }
 
 export type PrototypesQuery = {
@@ -2171,4 +2765,108 @@ export const reviewsWords: readonly string[] = ["v"];
 /** Stored reviews of proposed annotations */
 export function reviews(query: ReviewsQuery = {}, asked?: Asked): Promise<ReviewList> {
   return ask<ReviewList>(urlOf("/api/reviews", query), asked);
+}
+
+export type CheckCorrectnessQuery = {
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkCorrectnessWords: readonly string[] = ["metric", "v", "model", "method", "target"];
+
+/** Do maps score better where the model is right? */
+export function checkCorrectness(query: CheckCorrectnessQuery = {}, asked?: Asked): Promise<Correctness> {
+  return ask<Correctness>(urlOf("/api/checks/correctness", query), asked);
+}
+
+export type CheckAgreementQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const checkAgreementWords: readonly string[] = ["v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Do methods show the same? */
+export function checkAgreement(query: CheckAgreementQuery = {}, asked?: Asked): Promise<AgreementMatrix> {
+  return ask<AgreementMatrix>(urlOf("/api/checks/agreement", query), asked);
+}
+
+export type CheckFailuresQuery = {
+  /** How many of the worst images; 12, or a quarter of fewer, unless given. */
+  count?: number | null | string;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const checkFailuresWords: readonly string[] = ["count", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** The worst images of a method, and what is peculiar about them */
+export function checkFailures(query: CheckFailuresQuery = {}, asked?: Asked): Promise<Failures> {
+  return ask<Failures>(urlOf("/api/checks/failures", query), asked);
+}
+
+export type CheckLayersQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** What is explained. */
+  target?: string | null;
+};
+
+export const checkLayersWords: readonly string[] = ["v", "model", "method", "target"];
+
+/** How do maps change from layer to layer? */
+export function checkLayers(query: CheckLayersQuery = {}, asked?: Asked): Promise<LayerChanges> {
+  return ask<LayerChanges>(urlOf("/api/checks/layers", query), asked);
 }

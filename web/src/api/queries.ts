@@ -279,6 +279,60 @@ export function useDetectionImage(
   return useAsked(["detection image", name, id, query], (asked) => Api.detectionImage(name, id, query, asked), options);
 }
 
+/** Which checks are stored; asked only where there are any. */
+export function useChecks(options?: Options): Result<Api.CheckList> {
+  return useAsked(["checks"], (asked) => Api.checks({}, asked), options);
+}
+
+export function useSanity(words: Words & Api.CheckSanityQuery, options?: Options): Result<Api.Sanity> {
+  const query = known<Api.CheckSanityQuery>(words, Api.checkSanityWords);
+  return useAsked(["sanity", query], (asked) => Api.checkSanity(query, asked), options);
+}
+
+export function useCascade(words: Words & Api.CheckCascadeQuery, options?: Options): Result<Api.Cascade> {
+  const query = known<Api.CheckCascadeQuery>(words, Api.checkCascadeWords);
+  return useAsked(["cascade", query], (asked) => Api.checkCascade(query, asked), options);
+}
+
+export function useFaithfulness(words: Words & Api.CheckFaithfulnessQuery, options?: Options): Result<Api.Faithfulness> {
+  const query = known<Api.CheckFaithfulnessQuery>(words, Api.checkFaithfulnessWords);
+  return useAsked(["faithfulness", query], (asked) => Api.checkFaithfulness(query, asked), options);
+}
+
+export function useRemovalCurves(words: Words & Api.CheckCurvesQuery, options?: Options): Result<Api.RemovalCurves> {
+  const query = known<Api.CheckCurvesQuery>(words, Api.checkCurvesWords);
+  return useAsked(["removal curves", query], (asked) => Api.checkCurves(query, asked), options);
+}
+
+export function useParts(words: Words, options?: Options): Result<Api.Parts> {
+  const query = known<Api.CheckPartsQuery>(words, Api.checkPartsWords);
+  return useAsked(["parts", query], (asked) => Api.checkParts(query, asked), options);
+}
+
+export function useBackground(query: Api.CheckBackgroundQuery, options?: Options): Result<Api.Background> {
+  return useAsked(["background", query], (asked) => Api.checkBackground(query, asked), options);
+}
+
+export function useCorrectness(words: Words, options?: Options): Result<Api.Correctness> {
+  const query = known<Api.CheckCorrectnessQuery>(words, Api.checkCorrectnessWords);
+  return useAsked(["correctness", query], (asked) => Api.checkCorrectness(query, asked), options);
+}
+
+export function useAgreement(words: Words, options?: Options): Result<Api.AgreementMatrix> {
+  const query = known<Api.CheckAgreementQuery>(words, Api.checkAgreementWords);
+  return useAsked(["agreement", query], (asked) => Api.checkAgreement(query, asked), options);
+}
+
+export function useFailures(words: Words & { count?: number }, options?: Options): Result<Api.Failures> {
+  const query = known<Api.CheckFailuresQuery>(words, Api.checkFailuresWords);
+  return useAsked(["failures", query], (asked) => Api.checkFailures(query, asked), options);
+}
+
+export function useLayerChanges(words: Words, options?: Options): Result<Api.LayerChanges> {
+  const query = known<Api.CheckLayersQuery>(words, Api.checkLayersWords);
+  return useAsked(["layer changes", query], (asked) => Api.checkLayers(query, asked), options);
+}
+
 /** Addresses of pictures and files, for `src` and `href`. With a version they are kept for ever. */
 export const fileUrl = (id: string, v?: string): string => Api.imageFileUrl(id, { v });
 export const thumbnailUrl = (id: string, size = 256, v?: string): string => Api.imageThumbnailUrl(id, { size, v });

@@ -24,6 +24,14 @@ export interface IntervalRow {
   toggle?: { open: boolean; run: () => void };
 }
 
+/** What the two marks of a row stand for; chance and ceiling unless given. */
+export interface MarkNames {
+  readonly chance: string;
+  readonly ceiling: string;
+}
+
+export const MARK_NAMES: MarkNames = { chance: "chance", ceiling: "ceiling" };
+
 export interface IntervalLayout {
   readonly width: number;
   /** Label and value stand over the plot rather than beside it. */
@@ -97,13 +105,13 @@ export function axisValues(rows: readonly IntervalRow[]): number[] {
 }
 
 /** A row in words, for people who hear it. */
-export function spokenRow(row: IntervalRow, digits: number): string {
+export function spokenRow(row: IntervalRow, digits: number, names: MarkNames = MARK_NAMES): string {
   const ends = interval(row.low, row.high, digits);
   const parts = [
     `${row.label}${row.detail ? `, ${row.detail}` : ""}: ${score(row.value, digits)}`,
     ends === "" ? "" : `95% interval ${ends}`,
-    typeof row.chance === "number" ? `chance ${score(row.chance, digits)}` : "",
-    typeof row.ceiling === "number" ? `ceiling ${score(row.ceiling, digits)}` : "",
+    typeof row.chance === "number" ? `${names.chance} ${score(row.chance, digits)}` : "",
+    typeof row.ceiling === "number" ? `${names.ceiling} ${score(row.ceiling, digits)}` : "",
   ];
   return parts.filter((part) => part !== "").join(", ");
 }

@@ -7,10 +7,12 @@ import {
   fitted,
   indentOf,
   layoutOf,
+  MARK_NAMES,
   spokenRow,
   textWidth,
   type IntervalLayout,
   type IntervalRow,
+  type MarkNames,
 } from "./interval_layout";
 import { linear, niceDomain, tickDigits, ticks, type Domain, type Scale } from "./scale";
 import { SvgLink } from "./svg_link";
@@ -28,6 +30,10 @@ interface IntervalRowsProps {
   digits?: number;
   /** What a click on a row does, read out after its numbers. */
   verb?: string;
+  /** What the marks of rows stand for, where they are not chance and ceiling. */
+  names?: MarkNames;
+  /** A value that matters to all rows: a dashed line. */
+  limit?: { at: number; text: string };
 }
 
 const HEAD = 24;
@@ -38,7 +44,14 @@ interface PartProps {
   scale: Scale;
 }
 
-function Axis({ layout, scale, axis, height, differences }: PartProps & { axis: string; height: number; differences: boolean }) {
+interface AxisProps extends PartProps {
+  axis: string;
+  height: number;
+  differences: boolean;
+  limit?: number;
+}
+
+function Axis({ layout, scale, axis, height, differences, limit }: AxisProps) {
   const marks = ticks(scale.domain, layout.narrow ? 4 : 6);
   const digits = tickDigits(marks);
   const middle = (layout.plot[0] + layout.plot[1]) / 2;
@@ -58,6 +71,7 @@ function Axis({ layout, scale, axis, height, differences }: PartProps & { axis: 
           </text>
         </g>
       ))}
+      {limit !== undefined && <line className="limit" x1={scale(limit)} x2={scale(limit)} y1={HEAD} y2={height - FOOT + 4} />}
       <text className="axis-title" x={middle} y={height - 5} textAnchor="middle">
         {axis}
       </text>
@@ -65,20 +79,31 @@ function Axis({ layout, scale, axis, height, differences }: PartProps & { axis: 
   );
 }
 
-function Legend({ layout, rows }: { layout: IntervalLayout; rows: readonly IntervalRow[] }) {
+interface LegendProps {
+  layout: IntervalLayout;
+  rows: readonly IntervalRow[];
+  names: MarkNames;
+  limit?: string;
+}
+
+function Legend({ layout, rows, names, limit }: LegendProps) {
   const has = (read: (row: IntervalRow) => number | null | undefined) =>
     rows.some((row) => typeof read(row) === "number");
   const parts = [
     { key: "mean", text: "mean, 95% interval", there: true },
-    { key: "chance", text: "chance", there: has(({ chance }) => chance) },
-    { key: "ceiling", text: "ceiling", there: has(({ ceiling }) => ceiling) },
+    { key: "chance", text: names.chance, there: has(({ chance }) => chance) },
+    { key: "ceiling", text: names.ceiling, there: has(({ ceiling }) => ceiling) },
+    { key: "limit", text: limit ?? "", there: limit !== undefined },
   ].filter(({ there }) => there);
-  let x = layout.plot[0];
+  const room = parts.map(({ text }) => textWidth(text) + 34);
+  const whole = room.reduce((sum, one) => sum + one, 0);
+  // Over the plot; farther to the left where it would not end inside the drawing.
+  let x = Math.max(0, Math.min(layout.plot[0], layout.width - whole));
   return (
     <g aria-hidden="true" className="interval-legend">
-      {parts.map(({ key, text }) => {
+      {parts.map(({ key, text }, place) => {
         const at = x;
-        x += textWidth(text) + 34;
+        x += room[place] ?? 0;
         return (
           <g key={key} transform={`translate(${at} 10)`}>
             {key === "mean" ? (
@@ -174,9 +199,10 @@ interface RowProps extends PartProps {
   digits: number;
   differences: boolean;
   verb: string;
+  names: MarkNames;
 }
 
-function Row({ row, top, tree, digits, differences, verb, layout, scale }: RowProps) {
+function Row({ row, top, tree, digits, differences, verb, names, layout, scale }: RowProps) {
   const { narrow, rowHeight, width, labelWidth, valueEnd, figureEnd } = layout;
   const textY = narrow ? top + 16 : top + rowHeight / 2 + 4;
   const markY = narrow ? top + 31 : top + rowHeight / 2;
@@ -184,7 +210,7 @@ function Row({ row, top, tree, digits, differences, verb, layout, scale }: RowPr
   const label = fitted(row.label, labelWidth - indent);
   const room = labelWidth - indent - textWidth(label) - 8;
   const value = differences ? signed(row.value, digits) : score(row.value, digits);
-  const name = spokenRow(row, digits) + (row.href ? `; ${verb}` : "");
+  const name = spokenRow(row, digits, names) + (row.href ? `; ${verb}` : "");
   return (
     <g className={row.current ? "interval-row current-row" : "interval-row"}>
       <SvgLink href={row.href ?? null} label={name} current={row.current}>
@@ -215,23 +241,24 @@ function Row({ row, top, tree, digits, differences, verb, layout, scale }: RowPr
 
 /** A drawing of rows; each row with an address opens the images behind it. */
 export function IntervalRows(props: IntervalRowsProps) {
-  const { label, rows, axis, differences = false, domain, digits = 3, verb = "show images" } = props;
+  const { label, rows, axis, differences = false, domain, digits = 3, verb = "show images", limit } = props;
+  const names = props.names ?? MARK_NAMES;
   const [box, width] = useSize<HTMLDivElement>();
   const tree = rows.some((row) => row.toggle !== undefined || (row.depth ?? 0) > 0);
   const layout = layoutOf(rows, width, tree);
-  const scale = linear(domain ?? niceDomain(axisValues(rows), [0]), layout.plot);
+  const scale = linear(domain ?? niceDomain(axisValues(rows), limit ? [0, limit.at] : [0]), layout.plot);
   const height = HEAD + rows.length * layout.rowHeight + FOOT;
   return (
     <div ref={box}>
       <svg className="chart interval-rows" role="group" aria-label={label} width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
-        <Axis layout={layout} scale={scale} axis={axis} height={height} differences={differences} />
-        <Legend layout={layout} rows={rows} />
+        <Axis layout={layout} scale={scale} axis={axis} height={height} differences={differences} limit={limit?.at} />
+        <Legend layout={layout} rows={rows} names={names} limit={limit?.text} />
         {rows.map((row, place) => (
           <Row
             key={row.key}
             row={row}
             top={HEAD + place * layout.rowHeight}
-            {...{ tree, digits, differences, verb, layout, scale }}
+            {...{ tree, digits, differences, verb, names, layout, scale }}
           />
         ))}
       </svg>

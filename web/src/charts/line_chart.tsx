@@ -19,6 +19,8 @@ export interface LineChartProps {
   /** Where there are ticks; whole steps unless given. */
   xTicks?: readonly number[];
   xFormat?: (x: number) => string;
+  /** A place in full, where what is read off stands; as on the axis unless given. */
+  xRead?: (x: number) => string;
   yFormat?: (y: number) => string;
   xDomain?: Domain;
   yDomain?: Domain;
@@ -193,7 +195,7 @@ export function LineChart(props: LineChartProps) {
       </svg>
       {at !== null && (
         <Readout
-          title={`${xLabel} ${xFormat(at.x)}`}
+          title={props.xRead ? props.xRead(at.x) : `${xLabel} ${xFormat(at.x)}`}
           lines={reading}
           x={frame.x(at.x)}
           width={width}

@@ -35,6 +35,14 @@ export const PAGES: readonly PageInfo[] = [
     has: (health) => health.sparsity,
     component: lazy(() => import("./sparsity")),
   },
+  {
+    name: "checks",
+    title: "Checks",
+    path: "/checks",
+    key: "k",
+    has: (health) => health.checks.length > 0,
+    component: lazy(() => import("./checks")),
+  },
   { name: "study", title: "Study", path: "/study", key: "s", component: lazy(() => import("./study")) },
 ];
 

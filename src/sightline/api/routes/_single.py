@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+from sightline.analysis._whole import PERCENTILES, Whole, WholeScores
 from sightline.analysis.image_figures import DatasetMeans
 from sightline.analysis.image_maps import figure_of
 from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
@@ -16,23 +19,43 @@ from sightline.metrics.scores import Columns, Scores
 from sightline.records import InputError
 
 __all__ = [
+    "check_map",
     "curve_of",
     "key_of",
     "map_of",
     "means_of",
     "number",
     "on_demand",
+    "percentiles_by_name",
+    "points_of",
     "region_columns",
     "rule_of",
+    "whole_of",
+    "whole_scores",
 ]
-
-# Of a curve over percentiles.
-_PERCENTILES = tuple(range(1, 100))
 
 
 def on_demand(served: Served) -> OnDemand:
     """Return the maps of the store."""
     return served.kept("on demand", lambda: OnDemand(served.scenes))
+
+
+def whole_scores(served: Served) -> WholeScores:
+    """Return the scores of maps against all regions, at many percentiles."""
+    return served.kept("whole scores", lambda: WholeScores(on_demand(served)))
+
+
+def whole_of(served: Served, image_id: str, choice: Choice) -> Whole:
+    """Return the scores of the map of a choice against all regions of an image.
+
+    Raises
+    ------
+    Refusal
+        404, if there is no such image, or no map of it; 409, if maps were not kept.
+    """
+    scores, key = whole_scores(served), key_of(choice)
+    found = scores.kept(image_id, key, choice.ties)
+    return scores.one(map_of(served, image_id, choice), choice.ties) if found is None else found
 
 
 def means_of(served: Served) -> DatasetMeans:
@@ -62,8 +85,22 @@ def map_of(served: Served, image_id: str, choice: Choice) -> OneMap:
     """
     served.image(image_id)
     maps = on_demand(served)
-    try:
+    with _told():
         return maps.map(image_id, key_of(choice))
+
+
+def check_map(served: Served, image_id: str, choice: Choice) -> None:
+    """Raise as `map_of` does where there is no such map."""
+    served.image(image_id)
+    maps, key = on_demand(served), key_of(choice)
+    with _told():
+        maps.stored(image_id, maps.source(key))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except NoMapError as error:
         raise not_found(str(error), "image_id") from error
     except InputError as error:
@@ -102,10 +139,23 @@ def curve_of(
     region
         Index of a region; all of them together unless given.
     """
-    by_name = {str(replace(rule, selection="percentile", percentile=p)): float(p)
-               for p in (*more, *_PERCENTILES) if 0 < p < 100}  # fmt: skip
+    by_name = percentiles_by_name(tuple(more))
     rule = replace(rule, selection="percentile")
-    scores = scores_of(one, rule, [metric], sorted(by_name.values()))
+    scores = scores_of(one, rule, [metric], [percentile for percentile, _ in by_name])
     columns, place = region_columns(scores, 0, region)
-    for token, percentile in sorted(by_name.items(), key=lambda pair: pair[1]):
-        yield percentile, figure_of(columns, place, f"{metric}@{token}")
+    yield from points_of(columns, place, metric, by_name)
+
+
+@lru_cache(256)
+def percentiles_by_name(more: tuple[float, ...]) -> tuple[tuple[float, str], ...]:
+    """Return percentiles from low to high, with their names: the whole ones and some more."""
+    found = {str(Rule(percentile=p)): float(p) for p in (*more, *PERCENTILES) if 0 < p < 100}
+    return tuple(sorted((percentile, name) for name, percentile in found.items()))
+
+
+def points_of(
+    columns: Columns, place: int, metric: str, by_name: Iterable[tuple[float, str]]
+) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yield a metric of scores at percentiles."""
+    for percentile, name in by_name:
+        yield percentile, figure_of(columns, place, f"{metric}@{name}")

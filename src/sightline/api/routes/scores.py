@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Path, Query
 
-from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, panel_metrics
+from sightline.analysis._whole import Whole
+from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, quick_metrics
 from sightline.analysis.image_maps import figure_of
 from sightline.analysis.on_demand import MapKey, NoMapError, OneMap, Rule, scores_of
 from sightline.api.choice import (
@@ -24,14 +25,19 @@ from sightline.api.choice import (
 )
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
 from sightline.api.routes._single import (
+    check_map,
     curve_of,
     key_of,
     map_of,
     means_of,
     number,
     on_demand,
+    percentiles_by_name,
+    points_of,
     region_columns,
     rule_of,
+    whole_of,
+    whole_scores,
 )
 from sightline.api.schemas import (
     Choice,
@@ -54,7 +60,7 @@ from sightline.records import InputError, UnknownNameError
 from sightline.results._lines import Line, make_lines
 from sightline.results._views import Name
 
-__all__ = ["router", "warm_up"]
+__all__ = ["router", "score_lines", "warm_up"]
 
 router = APIRouter(tags=["scores of one image"])
 
@@ -107,18 +113,37 @@ def get_region_metrics(
     return _metrics(served, image_id, words, bbox_index)
 
 
+class _Panel(NamedTuple):
+    """All figures of a map, and what is told of it."""
+
+    figures: ImageFigures
+    key: MapKey
+    shape: tuple[int, ...]
+    on_grid: bool
+    label: str | None
+
+
+def _panel(served: Served, image_id: str, choice: Choice, region: int | None) -> _Panel:
+    scores = whole_scores(served)
+    if region is None and scores.has(rule := _rule(choice)) and scores.complete(choice.sign):
+        found = whole_of(served, image_id, choice)
+        return _Panel(scores.figures(found, rule), found.key, found.shape, found.on_grid, None)
+    one, rule = map_of(served, image_id, choice), _rule(choice)
+    with naming("selection"):
+        figures = figures_of(one, rule, region, scores.panel(one.sign))
+    label = None if region is None else one.region(region).label
+    return _Panel(figures, one.key, one.values.shape, one.on_grid, label)
+
+
 def _metrics(served: Served, image_id: str, words: AskedMap, region: int | None) -> ImageMetrics:
     choice = choose_map(served, words).choice
-    one, rule = map_of(served, image_id, choice), _rule(choice)
-    metrics = panel_metrics(served.tables.names, one.sign)
-    with naming("selection"):
-        found = figures_of(one, rule, region, metrics)
-    label = None if region is None else one.region(region).label
-    means = _means(served, one.key, rule, list(found.figures), label)
+    panel, rule = _panel(served, image_id, choice, region), _rule(choice)
+    found = panel.figures
+    means = _means(served, panel.key, rule, list(found.figures), panel.label)
     return ImageMetrics(
         image=image_id,
         region=region,
-        label=label,
+        label=panel.label,
         choice=choice,
         **_named(found, rule),
         attention_area=number(found.attention_area),
@@ -129,7 +154,7 @@ def _metrics(served: Served, image_id: str, words: AskedMap, region: int | None)
         ),
         divergence=found.divergence,
         rank=_rank(found, rule, means),
-        note=_about(served, one, rule, label),
+        note=_about(served, panel, rule),
     )
 
 
@@ -137,6 +162,17 @@ def warm_up(served: Served) -> None:
     """Score one map, so that what scores maps is there when the first is asked for."""
     for image in list(served.images)[:1]:
         _metrics(served, image, AskedMap(), None)
+
+
+def score_lines(served: Served) -> Iterator[str]:
+    """Score the maps of all lines of the leaderboard, one image after the other; yield their ids.
+
+    No more than are kept: what is asked for then need not be computed.
+    """
+    lines = len(_all_lines(served, AskedMap()))
+    for image in list(served.images)[: whole_scores(served).room // max(lines, 1)]:
+        get_image_models(served, image, AskedMap())
+        yield image
 
 
 def _rule(choice: Choice) -> Rule:
@@ -194,16 +230,16 @@ def _rank(found: ImageFigures, rule: Rule, means: dict[str, Mean]) -> float | No
     return number(means[name].rank(found.value(name))) if name in means else None
 
 
-def _about(served: Served, one: OneMap, rule: Rule, label: str | None) -> str:
+def _about(served: Served, panel: _Panel, rule: Rule) -> str:
     """Say what a reader of the numbers must know."""
-    rows, columns = one.values.shape
-    where = "the model's own cells" if one.on_grid else "pixels over the image"
-    over = "images" if label is None else f"regions labelled {label}"
+    rows, columns = panel.shape
+    where = "the model's own cells" if panel.on_grid else "pixels over the image"
+    over = "images" if panel.label is None else f"regions labelled {panel.label}"
     parts = [f"scored on {rows} × {columns} {where}", f"means are over all {over}"]
     if rule.named("iou") not in map(str, means_of(served).names(rule, [rule.named("iou")])):
         parts.append(f"the study did not store this rule ({rule}), so that IoU has no mean")
-    if one.key.seed is not None:
-        parts.append(f"map and means of seed {one.key.seed}")
+    if panel.key.seed is not None:
+        parts.append(f"map and means of seed {panel.key.seed}")
     return "; ".join(parts)
 
 
@@ -233,6 +269,13 @@ class _Asked:
         self.choice = choice.model_copy(
             update={"selection": self.rule.selection, "percentile": self.rule.percentile}
         )
+
+    def here(self, sign: str, rule: Rule, metric: str) -> bool:
+        """Say whether a score is among those that maps are given at once."""
+        scores = whole_scores(self.served)
+        by_rule = METRICS[metric.partition("@")[0]].thresholded
+        known = metric in quick_metrics(scores.panel(sign))
+        return self.region is None and known and (not by_rule or scores.has(rule))
 
     def about(self, *notes: str) -> str:
         """Return a note: what is shown, and what else is to be said."""
@@ -296,10 +339,11 @@ def get_image_layers(
 
 def _lines(asked: _Asked, *, heads: bool) -> list[tuple[MapKey, dict[str, Any]]]:
     """Return the score of every layer, or every head of every layer."""
-    map_of(asked.served, asked.image, asked.choice)  # says why there are none
+    check_map(asked.served, asked.image, asked.choice)  # says why there are none
+    whole = asked.region is None and bool(quick_metrics([asked.wanted]))
     with naming("selection"):
         stacks = on_demand(asked.served).stacks(
-            asked.image, key_of(asked.choice), asked.rule, asked.wanted, heads=heads
+            asked.image, key_of(asked.choice), asked.rule, asked.wanted, heads=heads, whole=whole
         )
     found = []
     for stack in stacks:
@@ -332,12 +376,7 @@ def get_image_percentiles(
     if not METRICS[base].thresholded:
         names = [one.name for one in METRICS.values() if one.thresholded]
         raise wrong(f"metric: percentiles have {', '.join(names)}; got {base!r}", "metric")
-    one = map_of(served, image_id, asked.choice)
-    more = [*served.study["percentiles"], asked.choice.percentile]
-    points = [
-        Point(x=x, **_of_point(figure))
-        for x, figure in curve_of(one, asked.rule, base, more, region)
-    ]
+    points = [Point(x=x, **_of_point(figure)) for x, figure in _curve(asked, base)]
     known = [point for point in points if point.value is not None]
     return ImagePercentiles(
         image=image_id,
@@ -348,6 +387,17 @@ def get_image_percentiles(
         best=max(known, key=lambda point: point.value or 0.0, default=None),
         note=asked.about("the best percentile is chosen on the annotation of this image"),
     )
+
+
+def _curve(asked: _Asked, metric: str) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yield a metric at percentiles, from low to high."""
+    served, choice = asked.served, asked.choice
+    more = (*served.study["percentiles"], choice.percentile)
+    if asked.here(choice.sign, replace(asked.rule, selection="percentile"), metric):
+        found = whole_of(served, asked.image, choice)
+        return points_of(found.scores, found.place, metric, percentiles_by_name(more))
+    one = map_of(served, asked.image, choice)
+    return curve_of(one, asked.rule, metric, more, asked.region)
 
 
 @router.get(
@@ -368,20 +418,22 @@ def get_image_models(
     Layers are those of the leaderboard unless one is asked for.
     """
     asked = _Asked(served, image_id, words, region, metric)
-    lines, missing = [], 0
+    found, missing = [], 0
     for line in _all_lines(served, words):
         choice = _choice_of(served, asked, line)
         try:
             with of_store(NoMapError):
-                one = on_demand(served).map(image_id, key_of(choice))
+                found.append((choice, line.group, _scored_or_not(asked, choice)))
         except NoMapError:
             missing += 1
-            continue
-        lines.append((choice, line.group, _one_figure(one, asked)))
+    figures = _figures_of_lines(asked, [one for *_, one in found])
+    lines = [
+        (choice, group, figure) for (choice, group, _), figure in zip(found, figures, strict=True)
+    ]
     if not lines:
         raise not_found(f"no map of image {image_id} is stored yet", "image_id")
     ranks = _ranks([figure["value"] for *_, figure in lines], asked.name)
-    found = [
+    shown = [
         ImageModelsLine(choice=choice, group=group, **_of_point(figure), rank=rank)
         for (choice, group, figure), rank in zip(lines, ranks, strict=True)
     ]
@@ -389,7 +441,7 @@ def get_image_models(
         image=image_id,
         region=region,
         metric=asked.name,
-        lines=tuple(sorted(found, key=_by_rank)),
+        lines=tuple(sorted(shown, key=_by_rank)),
         note=asked.about(
             f"layers are those of the leaderboard by {served.name(None)}" * (words.layer is None),
             f"maps that are not stored: {missing}" if missing else "",
@@ -423,11 +475,34 @@ def _choice_of(served: Served, asked: _Asked, line: Line) -> Choice:
     )
 
 
-def _one_figure(one: OneMap, asked: _Asked) -> dict[str, Any]:
+def _scored_or_not(asked: _Asked, choice: Choice) -> Whole | OneMap:
+    """Return the scores of a map where they are there, else the map."""
+    key = key_of(choice)
+    known = whole_scores(asked.served).kept(asked.image, key, choice.ties)
+    return on_demand(asked.served).map(asked.image, key) if known is None else known
+
+
+def _figures_of_lines(asked: _Asked, found: list[Whole | OneMap]) -> list[dict[str, Any]]:
+    """Return the score of each map; those that are not scored yet are scored together."""
+    at_once = [
+        one
+        for one in found
+        if isinstance(one, OneMap) and asked.here(one.sign, asked.rule, asked.wanted)
+    ]
+    scored = whole_scores(asked.served).several(at_once, asked.choice.ties)
+    known = {whole.key: whole for whole in scored}
+    return [_one_figure(known.get(one.key, one), asked) for one in found]
+
+
+def _one_figure(one: Whole | OneMap, asked: _Asked) -> dict[str, Any]:
     base = METRICS[asked.name.partition("@")[0]]
     by_sum = base.thresholded and asked.rule.threshold.kind in ("mass", "mean")
     if one.sign == "signed" and (by_sum or base.category in ("energy", "complexity")):
         return dict.fromkeys(("value", "chance", "ceiling"), float("nan"))
+    if isinstance(one, Whole):
+        if asked.here(one.sign, asked.rule, asked.wanted):
+            return figure_of(one.scores, one.place, asked.name)
+        one = on_demand(asked.served).map(asked.image, one.key)
     with naming("selection"):
         scores = scores_of(one, asked.rule, [asked.wanted])
     columns, place = region_columns(scores, 0, asked.region)

@@ -36,7 +36,7 @@ from sightline.records import SightlineError
 from sightline.results._catalogue import BASELINE
 from sightline.results.detection import detection_names
 from sightline.results.images import COLUMNS
-from sightline.store import task_name
+from sightline.store import check_tasks, task_name
 from sightline.store.lock import is_held
 
 __all__ = ["downloads_of", "health_of", "router", "study_of"]
@@ -149,8 +149,7 @@ def _why_no_sparsity(served: Served) -> str:
 
 def _checks(served: Served) -> tuple[str, ...]:
     """Return the names of the checks of which any source is stored."""
-    names = (one["check"].partition("/")[0] for one in served.manifest["sources"])
-    return tuple(dict.fromkeys(name for name in names if name))
+    return tuple(dict.fromkeys(one["part"] for one in served.manifest.get("checks", ())))
 
 
 def _folders(served: Served, name: str) -> tuple[str, ...]:
@@ -206,6 +205,7 @@ def _tasks(served: Served) -> Iterable[str]:
     for number, chunk in enumerate(manifest["chunks"]):
         for source in manifest["sources"]:
             yield task_name(source["key"], number, chunk["digest"])
+    yield from check_tasks(manifest)
 
 
 def _modified(entry: os.DirEntry[str]) -> float:
@@ -319,18 +319,31 @@ def _provenance(served: Served) -> dict[str, Any]:
 
 
 def _plan(served: Served) -> Table:
-    """Return a line for each source of maps: how many tasks it has, and how many are done."""
-    there = {path.stem for path in served.tables.shards}
-    chunks = list(enumerate(served.manifest["chunks"]))
+    """Return a line for each source of maps and each check: its tasks, and how many are done."""
+    there = {path.stem for path in (*served.tables.shards, *served.tables.checks)}
     columns = ("model", "method", "target", "seed", "check", "group", "layers", "heads", "tasks")
-    rows = []
-    for one in served.manifest["sources"]:
-        names = [task_name(one["key"], number, chunk["digest"]) for number, chunk in chunks]
-        done = sum(name in there for name in names)
+    rows: dict[tuple[Any, ...], list[Any]] = {}
+    for one, names in _tasks_of(served.manifest):
         layers, heads = (sum(x is not None for x in one[what]) for what in ("layers", "heads"))
-        texts = [one[what] for what in ("method", "target", "seed", "check", "group")]
-        rows.append((full_name(one), *texts, layers, heads, len(names), done))
-    return Table(columns=(*columns, "done"), rows=tuple(rows))
+        check = one["part"] if one["check"] else ""
+        texts = (one["method"], one["target"], one["seed"], check, one["group"])
+        # All ways and draws of a check are one line; a method may be there with other parameters.
+        key = (full_name(one), *texts) if check else (one["key"],)
+        line = rows.setdefault(key, [full_name(one), *texts, layers, heads, 0, 0])
+        line[-2] += len(names)
+        line[-1] += sum(name in there for name in names)
+    lines = tuple(tuple(line) for line in rows.values())
+    return Table(columns=(*columns, "done"), rows=lines)
+
+
+def _tasks_of(manifest: Mapping[str, Any]) -> Iterable[tuple[dict[str, Any], list[str]]]:
+    """Yield each source of maps and each check with the names of its tasks."""
+    for one in (*manifest["sources"], *manifest.get("checks", ())):
+        chunks = manifest["checked"][one["part"]] if one["check"] else manifest["chunks"]
+        yield (
+            one,
+            [task_name(one["key"], number, chunk["digest"]) for number, chunk in enumerate(chunks)],
+        )
 
 
 def _models(served: Served) -> Iterable[ModelInfo]:

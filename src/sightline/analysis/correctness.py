@@ -1,0 +1,238 @@
+"""Model or method: how maps score where the model is right, and where it is wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sightline.analysis._material import line_columns, mean
+from sightline.analysis.predictions import predictions_of
+from sightline.records import InputError
+from sightline.results._lines import make_lines
+from sightline.results.leaderboard import CHOSEN, so_far, with_note
+from sightline.stats._regress import Slope, slope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from sightline.results import Results
+    from sightline.results._lines import Line
+    from sightline.results._tables import Tables
+
+    Layer = int | Literal["best", "split", "last"]
+
+__all__ = ["class_scatter", "correct_and_wrong", "line_values"]
+
+_CAUSES = ("area", "probability")
+_FIGURES = (
+    *("right", "wrong", "difference", "low", "high", "adjusted", "adjusted_low"),
+    *("adjusted_high", "right_images", "wrong_images"),
+)
+
+
+def correct_and_wrong(
+    results: Results,
+    metric: str | None = None,
+    *,
+    layer: Layer = "best",
+    predictions: pd.DataFrame | None = None,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Return how maps score where the model is right, and where it is wrong.
+
+    Images on which a model is right differ from others in more than that: the annotated area may
+    be larger, the model surer. The adjusted difference is that of images alike in both: least
+    squares on whether the prediction is right, the annotated share of the image, and the model's
+    confidence. Intervals take images as the units, each with a scatter of its own.
+
+    Parameters
+    ----------
+    results
+        Of a study whose images have labels.
+    metric
+        ``"iou@90"``, ``"coverage"``: a name that the study computed; see `Results.leaderboard`.
+    layer
+        See `Results`.
+    predictions
+        As `predictions_of` returns them, which is asked unless they are given.
+    confidence
+        Of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        model, method, group, target, layer, right, wrong (means over images), difference (right −
+        wrong), low, high, adjusted, adjusted_low, adjusted_high, right_images, wrong_images. What
+        cannot be told, as predictions are all right, or too few wrong, is NaN.
+
+    Raises
+    ------
+    InputError
+        If it is of no prediction known whether it is right.
+    """
+    lines, table, notes = _judged_lines(results, metric, layer, predictions)
+    rows = [_sides(some, confidence) for some in _of_lines(table, len(lines))]
+    frame = _with_lines(lines, rows, _FIGURES)
+    frame.attrs["metric"] = notes[0]
+    return with_note(
+        frame,
+        f"means of {notes[0]} over images where the model is right and where it is wrong, with "
+        f"{confidence:.0%} intervals",
+        "adjusted: least squares on right or wrong, annotated area and confidence",
+        *notes[1:],
+        "better where right shows plausibility, not faithfulness: a map may fit what people marked "
+        "for reasons that have nothing to do with the prediction",
+        so_far(results._tables),
+    )
+
+
+def class_scatter(
+    results: Results,
+    metric: str | None = None,
+    *,
+    layer: Layer = "best",
+    predictions: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the accuracy of models and the scores of maps on each class.
+
+    Parameters
+    ----------
+    results, metric, layer, predictions
+        See `correct_and_wrong`.
+
+    Returns
+    -------
+    DataFrame
+        model, method, group, target, layer, label (of images), accuracy (of the model on it),
+        value (mean score), images (of the label whose prediction can be judged).
+
+    Raises
+    ------
+    InputError
+        If it is of no prediction known whether it is right.
+    """
+    lines, table, notes = _judged_lines(results, metric, layer, predictions)
+    kept: list[Line] = []
+    rows: list[dict[str, Any]] = []
+    for line, some in zip(lines, _of_lines(table, len(lines)), strict=True):
+        for label, of_class in some.groupby("label", sort=True):
+            kept.append(line)
+            rows.append(
+                {
+                    "label": str(label),
+                    "accuracy": float(of_class["correct"].mean()),
+                    "value": mean(of_class["value"]),
+                    "images": len(of_class),
+                }
+            )
+    frame = _with_lines(kept, rows, ("label", "accuracy", "value", "images"))
+    frame.attrs["metric"] = notes[0]
+    return with_note(
+        frame,
+        f"accuracy of the model and mean {notes[0]} on the images of each class",
+        *notes[1:],
+        so_far(results._tables),
+    )
+
+
+def line_values(tables: Tables, lines: Sequence[Line]) -> pd.DataFrame:
+    """Return the scores of lines by image: columns line (its place), model, image, value."""
+    import pandas as pd
+
+    names = np.array(
+        [image for (image,) in tables.fetch("SELECT image FROM images ORDER BY image")]
+    )
+    parts = [
+        pd.DataFrame(
+            {
+                "line": place,
+                "model": line.model,
+                "image": names[line.scores.numbers],
+                "value": np.asarray(line.scores.values, np.float64),
+            }
+        )
+        for place, line in enumerate(lines)
+    ]
+    empty = pd.DataFrame({"line": [], "model": [], "image": [], "value": []})
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def _judged_lines(
+    results: Results, metric: str | None, layer: Layer, predictions: pd.DataFrame | None
+) -> tuple[list[Line], pd.DataFrame, list[str]]:
+    """Return lines of classifiers, their scores where predictions can be judged, and notes."""
+    tables = results._tables
+    name = tables.name(metric)
+    known = predictions_of(results) if predictions is None else predictions
+    told = str(known.attrs.get("note", ""))
+    known = known[known["correct"].notna().to_numpy()]
+    if known.empty:
+        raise InputError(
+            "it is of no prediction known whether it is right: that needs classifiers, and labels "
+            f"of images that are among their classes{f' ({told})' if told else ''}"
+        )
+    where = tables.catalogue.where(layer=layer if isinstance(layer, int) else None)
+    models = set(known["model"])
+    lines = [line for line in make_lines(tables, name, where, layer) if line.model in models]
+    areas = tables.frame("SELECT image, area FROM images")
+    table = line_values(tables, lines).merge(known, on=["model", "image"], how="inner")
+    table = table.merge(areas, on="image", how="left")
+    best = any("same images" in line.chosen for line in lines)
+    return lines, table, [str(name), f"layers: {CHOSEN}" if best else "", told]
+
+
+def _of_lines(table: pd.DataFrame, count: int) -> list[pd.DataFrame]:
+    parts = dict(list(table.groupby("line", sort=True)))
+    return [parts.get(place, table.iloc[:0]) for place in range(count)]
+
+
+def _sides(rows: pd.DataFrame, confidence: float) -> dict[str, Any]:
+    """Return the figures of one line."""
+    rows = rows[np.isfinite(rows["value"].to_numpy(np.float64))]
+    values = rows["value"].to_numpy(np.float64)
+    right = rows["correct"].to_numpy(np.bool_)
+    plain = slope(values, right * 1.0, confidence=confidence)
+    adjusted = _adjusted(rows, values, right * 1.0, confidence)
+    return {
+        "right": mean(values[right]),
+        "wrong": mean(values[~right]),
+        "difference": plain.value,
+        "low": plain.low,
+        "high": plain.high,
+        "adjusted": adjusted.value,
+        "adjusted_low": adjusted.low,
+        "adjusted_high": adjusted.high,
+        "right_images": int(right.sum()),
+        "wrong_images": int((~right).sum()),
+    }
+
+
+def _adjusted(
+    rows: pd.DataFrame,
+    values: NDArray[np.float64],
+    right: NDArray[np.float64],
+    confidence: float,
+) -> Slope:
+    """Return the difference of images alike in area and confidence, as far as these vary."""
+    others = rows[list(_CAUSES)].to_numpy(np.float64)
+    known = np.isfinite(others).all(axis=1)
+    if not known.any():
+        return Slope(math.nan, math.nan, math.nan, math.nan)
+    others = others[known]
+    varies = np.ptp(others, axis=0) > 0
+    return slope(values[known], right[known], others[:, varies], confidence=confidence)
+
+
+def _with_lines(
+    lines: Sequence[Line], rows: Sequence[dict[str, Any]], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Return figures with the names of their lines before them."""
+    import pandas as pd
+
+    figures = pd.DataFrame(list(rows), columns=list(columns))
+    return pd.concat([pd.DataFrame(line_columns(lines)), figures], axis=1)

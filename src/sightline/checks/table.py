@@ -1,0 +1,184 @@
+"""The checks by name: what each asks, its options, and what makes its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.records import UnknownNameError
+from sightline.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sightline.models import Model
+    from sightline.records import Sample
+
+__all__ = ["BASELINES", "CHECKS", "MEASURES", "WAYS", "Check", "Job", "Row", "check_rows"]
+
+# How stages are randomised, the usual first.
+WAYS = ("full", "top-down", "bottom-up", "single")
+# How well a map tells what the model relies on.
+MEASURES = (
+    "deletion",
+    "insertion",
+    "road_morf",
+    "road_lerf",
+    "pixel_flipping",
+    "infidelity",
+    "max_sensitivity",
+    "faithfulness_correlation",
+    "completeness",
+    "random_logit",
+)
+# Maps that know nothing of the model, beside the methods of a study.
+BASELINES = ("random", "centre", "edge")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One check of one method of one model.
+
+    Attributes
+    ----------
+    model : Model
+        The trained model.
+    method : str
+        A name of `METHODS`.
+    params : mapping
+        Parameters of the method.
+    layers : tuple of int or None
+        Of a method with layers; ``(None,)`` otherwise.
+    target : str
+        What is explained: "predicted", "label", a class; "" for methods that explain nothing.
+    batch : int
+        Images in a forward pass.
+    options : mapping
+        Of the check, complete: of "faithfulness" `measures` (names) and `steps`; of "reference"
+        `training`, which maps a variant's name to the Model of the same network that was trained
+        from another seed (empty where there is none).
+    check : str
+        Which: "randomisation/top-down/2", "reference", "faithfulness", "parts".
+    """
+
+    model: Model
+    method: str
+    params: Mapping[str, Any]
+    layers: tuple[int | None, ...]
+    target: str
+    batch: int
+    options: Mapping[str, Any]
+    check: str
+
+
+class Row(NamedTuple):
+    """One number of a check.
+
+    Attributes
+    ----------
+    image : str
+        Of this image.
+    layer : int or None
+        Of the maps of this layer.
+    check : str
+        Which check, to its stage: "randomisation/full/0/00-all".
+    metric : str
+        The measure.
+    threshold : str
+        The point of a curve, else "".
+    value : float
+        NaN where it is undefined.
+    """
+
+    image: str
+    layer: int | None
+    check: str
+    metric: str
+    threshold: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that a study can ask for.
+
+    Attributes
+    ----------
+    name : str
+        As in a study's section `checks`.
+    about : str
+        What it asks, in one line.
+    options : mapping
+        Its options with their defaults.
+    citation : str
+        Where it comes from.
+    """
+
+    name: str
+    about: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    citation: str = ""
+
+
+CHECKS: Registry[Check] = Registry("check")
+for _card in (
+    Check(
+        "randomisation",
+        "Do maps change when what the network learnt is replaced by random numbers?",
+        {"ways": ("full", "top-down"), "seeds": 5, "images": 32},
+        "Adebayo et al. 2018, Sanity checks for saliency maps",
+    ),
+    Check(
+        "faithfulness",
+        "Does the score of the class change when pixels go that a map ranks first?",
+        {"measures": None, "images": 32, "steps": 20},
+        "Petsiuk et al. 2018; Samek et al. 2017; Rong et al. 2022; Yeh et al. 2019; "
+        "Bhatt et al. 2020; Sundararajan et al. 2017; Sixt et al. 2020",
+    ),
+    Check(
+        "parts",
+        "Do maps rank first the drawn parts whose removal changes the class? Facades alone",
+        {"images": 64},
+        "",
+    ),
+):
+    CHECKS.add(_card.name, _card)
+
+
+def check_rows(
+    job: Job, samples: Sequence[Sample], partners: Mapping[int, Sequence[Sample]] | None = None
+) -> list[Row]:
+    """Return the rows of a check on some images.
+
+    Parameters
+    ----------
+    job : Job
+        Which check, of which maps.
+    samples : sequence of Sample
+        The images.
+    partners : mapping, optional
+        For "reference": by seed, for each image another one.
+
+    Raises
+    ------
+    InputError
+        If the check cannot be made of these maps or images.
+    """
+    name = job.check.partition("/")[0]
+    if name == "randomisation":
+        from sightline.checks.randomisation import randomised_rows
+
+        return randomised_rows(job, samples)
+    if name == "reference":
+        from sightline.checks.randomisation import reference_rows
+
+        return reference_rows(job, samples, partners or {})
+    if name == "faithfulness":
+        from sightline.checks.faithfulness import faithfulness_rows
+
+        return faithfulness_rows(job, samples)
+    if name == "parts":
+        from sightline.checks.parts import parts_rows
+
+        return parts_rows(job, samples)
+    raise UnknownNameError(f"unknown check {job.check!r}. Known: reference, {', '.join(CHECKS)}")

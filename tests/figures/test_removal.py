@@ -1,0 +1,104 @@
+"""Removal curves and layers: areas, doubts and steps are where the numbers are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sightline.figures.layers import draw_layer_changes
+from sightline.figures.removal import draw_removal_curves
+from sightline.records import InputError, UnknownNameError
+from tests.figures.drawn import assert_legible
+from tests.figures.samples_checks import removal_sample
+from tests.figures.test_checks import entries, marks, names, notes, spans
+
+
+def small(**more: Any) -> dict[str, Any]:
+    curves = {
+        "method": ["cls"] * 3 + ["random"] * 3,
+        "measure": ["insertion"] * 6,
+        "share": [0, 0.5, 1] * 2,
+        "value": [0.0, 0.4, 0.8, 0.0, 0.6, 1.0],
+        "group": ["attention"] * 3 + ["baseline"] * 3,
+        "n": [8] * 6,
+    }
+    return {**curves, **more}
+
+
+def test_areas_follow_from_curves_and_the_best_is_on_top() -> None:
+    curves, areas = draw_removal_curves(small()).axes
+    assert names(areas) == ["random", "cls"]
+    assert [x for x, _ in marks(areas, "o")] == pytest.approx([0.55, 0.4])
+    dashed = [line for line in areas.lines if line.get_marker() == "None"]
+    assert np.asarray(dashed[0].get_xdata())[0] == pytest.approx(0.55)
+    assert notes(curves) == "higher is better; 8 images"
+    assert notes(areas) == "dashed: the random map"
+    drawn = [np.asarray(line.get_ydata()).tolist() for line in curves.lines]
+    assert drawn == [[0.0, 0.6, 1.0], [0.0, 0.4, 0.8]]
+
+
+def test_areas_that_are_given_have_intervals_and_doubts() -> None:
+    areas = {"method": ["cls", "ig", "random"], "measure": ["deletion"] * 3,
+             "value": [0.3, 0.2, 0.5], "low": [0.2, 0.1, 0.4], "high": [0.4, 0.3, 0.6],
+             "random": [0.5] * 3, "difference_low": [-0.3, -0.4, 0.0],
+             "difference_high": [0.01, -0.01, 0.0]}  # fmt: skip
+    curves = pd.DataFrame(small(measure=["deletion"] * 6))
+    other = curves[curves["method"] == "cls"].assign(method="ig")
+    figure = draw_removal_curves(pd.concat([curves, other], ignore_index=True), areas)
+    ax = figure.axes[1]
+    assert names(ax) == ["ig", "cls", "random"]
+    assert [[end[0] for end in span] for span in spans(ax)] == [[0.1, 0.3], [0.2, 0.4], [0.4, 0.6]]
+    doubts = [text for text in ax.texts if text.get_text() == "‡"]
+    assert [text.xy[1] for text in doubts] == [1]  # type: ignore[attr-defined]
+    assert "‡: not shown to be better than it" in notes(ax)
+    assert notes(figure.axes[0]).startswith("lower is better")
+
+
+def test_very_many_lines_can_be_read() -> None:
+    figure = removal_sample(24)
+    assert_legible(figure)
+    assert len(names(figure.axes[4])) == 18
+    assert "6 more" in notes(figure.axes[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"measure": ["dropout"] * 6},
+            "measure must be one of deletion, .*; got 'dropout'",
+        ),
+        ({"share": [0, 1, 2] * 2}, "share must lie in 0 to 1; got 2"),
+        ({"value": ["?"] * 6}, "column 'value' must hold numbers"),
+    ],
+)
+def test_curves_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        draw_removal_curves(small(**change))
+    with pytest.raises(InputError, match="curves must have at least one row"):
+        draw_removal_curves({"method": [], "measure": [], "share": [], "value": []})
+
+
+def test_steps_between_layers() -> None:
+    table = {
+        "method": ["b", "b", "a", "a"],
+        "layer": [3, 0, 0, 3],
+        "next": [11, 3, 3, 11],
+        "value": [0.9, 0.7, 0.2, np.nan],
+        "low": [0.8, 0.6, 0.1, np.nan],
+        "high": [1.0, 0.8, 0.3, np.nan],
+        "n": [6] * 4,
+    }
+    ax = draw_layer_changes(table).axes[0]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0→3", "3→11"]
+    assert entries(ax) == ["0.20  a", "0.80  b"]
+    assert np.asarray(ax.lines[1].get_ydata()).tolist() == [0.7, 0.9]
+    assert len(spans(ax)) == 3
+    assert notes(ax).startswith("6 images; bars: 95% intervals")
+    with pytest.raises(InputError, match="correlations must lie in -1 to 1; got 2"):
+        draw_layer_changes({"method": ["a"], "layer": [0], "next": [1], "value": [2]})
+    with pytest.raises(InputError, match="must hold the numbers of layers"):
+        draw_layer_changes({"method": ["a"], "layer": [None], "next": [1], "value": [1]})

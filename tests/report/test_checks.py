@@ -1,0 +1,170 @@
+"""What a report says of checks: each verdict in words, tables with intervals, no more than that."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from sightline.report.checks import (
+    Checked,
+    better_than_random,
+    failures_html,
+    faithfulness_html,
+    missing_html,
+    parts_html,
+    sanity_html,
+    sanity_words,
+    spanned,
+    whole_cell,
+)
+from sightline.report.findings import _SANITY, _sanity_rule
+
+
+def verdict(**change: Any) -> dict[str, Any]:
+    row = {
+        "name": "vit cls", "model": "vit", "method": "cls", "target": "", "layer": 3,
+        "similarity": 0.2, "low": 0.1, "high": 0.3, "cross": 0.25, "difference": -0.05,
+        "difference_low": -0.1, "difference_high": 0.02, "verdict": "pass", "guide": "reliable",
+        "cascade": "sharp drop: reliable", "edge": 0.4, "training": math.nan, "images": 32,
+        "seeds": 5,
+    }  # fmt: skip
+    return {**row, **change}
+
+
+def words(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+@pytest.mark.parametrize(
+    ("given", "tone", "said"),
+    [
+        ("pass", "good", "at most 0.1 more like the trained ones"),
+        ("fail", "bad", "what they show is there without training"),
+        ("cannot tell", "doubt", "cannot be told"),
+    ],
+)
+def test_each_verdict_has_its_sentence(given: str, tone: str, said: str) -> None:
+    found = sanity_words("vit cls", verdict(verdict=given))
+    assert found.tone == tone
+    assert said in found.text
+    assert "32 images, 5 draws" in found.text
+    assert "0.250" in found.text
+    assert ("faithful" in found.text) is (given == "pass")
+
+
+def test_verdicts_stand_beside_the_guides_rule_and_do_not_rank() -> None:
+    blind = verdict(name="edge", method="edge", verdict="fail", guide="unreliable", seeds=3)
+    page = sanity_html(pd.DataFrame([verdict(), blind, verdict(verdict="cannot tell")]))
+    said = words(page)
+    assert "3 to 5 times each" in said
+    assert "Fewer than 5 draws tell little" in said
+    assert "Of 3 lines, 1 pass, 1 fail, 1 cannot be told." in said
+    assert "of edge, 1 of 1 fail" in said
+    assert "Neither ranks methods" in said
+    assert "32 × 5" in said
+    assert "Binder et al. 2023" in said
+    assert "−0.050 [−0.100, 0.020]" in said
+    assert "sharp drop: reliable" in said
+    assert '<tr class="base"><th scope="row">edge</th>' in page
+    assert "Edges" in said  # which is known of some; the other training of none
+    assert "Trained anew" not in said
+    plain = sanity_html(pd.DataFrame([verdict(cascade="", guide="")]))
+    assert "Its rule for the cascade" not in plain
+    assert "must not pass" not in plain
+    assert "tell little" not in plain
+
+
+def measure(name: str, **change: Any) -> dict[str, Any]:
+    row = {
+        "name": name, "model": "vit", "method": name, "group": "attention", "target": "",
+        "measure": "deletion", "value": 0.3, "low": 0.2, "high": 0.4, "random": 0.5,
+        "difference": -0.2, "difference_low": -0.3, "difference_high": -0.1, "better": "lower",
+        "images": 8,
+    }  # fmt: skip
+    return {**row, **change}
+
+
+def test_faithfulness_is_bold_where_it_is_better_than_the_random_map() -> None:
+    nothing = dict.fromkeys(("value", "low", "high", "difference_low", "difference_high"), math.nan)
+    rows = [
+        measure("cls"),
+        measure("ig", difference_high=0.01),
+        measure("random", group="baseline", **{k: math.nan for k in nothing if "diff" in k}),
+        measure("cls", measure="insertion", better="higher"),
+        measure("cls", measure="completeness", better="zero", **nothing),
+        measure("cls", model="cnn"),
+    ]
+    page = faithfulness_html(pd.DataFrame(rows))
+    first, second = page.split("<table")[1:]
+    assert first.count("<b>0.300</b>") == 1
+    assert '<th scope="row">ig</th><td class="num" data-value="0.3">0.300' in first
+    assert "Completeness" not in first  # of no line
+    assert "Insertion ↑" in first
+    assert "Insertion" not in second
+    assert "Faithfulness of maps of cnn" in second
+    assert "none is the truth" in words(page)
+    assert not better_than_random(measure("a", difference_low=math.nan, difference_high=math.nan))
+    assert better_than_random(measure("a", better="higher", difference_low=0.01))
+
+
+def test_parts_are_sorted_by_average_precision_with_chance_beside() -> None:
+    ends = {f"{one}_{end}": 0.5 for one in ("precision", "recall", "ap", "base")
+            for end in ("low", "high")}  # fmt: skip
+    rows = [
+        {"name": name, "group": "", "precision": 0.4, "recall": 0.4, "ap": ap, "base": 0.25,
+         "images": 6, **ends}
+        for name, ap in (("low", 0.2), ("high", 0.8))
+    ]  # fmt: skip
+    said = words(parts_html(pd.DataFrame(rows)))
+    assert said.index("high 0.400") < said.index("low 0.400")
+    assert "0.250 [0.500, 0.500]" in said
+    assert "loses a vote, by the rules of the drawing" in said  # not: what the network uses
+    assert "Whether the network uses all that decides" in said
+
+
+def test_failures_are_associations() -> None:
+    worst = pd.DataFrame({"image": ["a<b"], "value": [0.1], "chance": [0.05],
+                          "reasons": ["small area; wrong class"]})  # fmt: skip
+    worst.attrs |= {"metric": "iou@90", "note": "the 1 worst of 9 images"}
+    reasons = pd.DataFrame({"reason": ["small area"], "worst": [1.0], "rest": [0.25],
+                            "difference": [0.75], "low": [0.2], "high": [0.9], "p": [0.01],
+                            "p_holm": [0.03]})  # fmt: skip
+    page = failures_html(worst, reasons, "vit <cls>")
+    said = words(page)
+    assert "a&lt;b" in page
+    assert "vit &lt;cls&gt;" in page
+    assert "does not follow" in said
+    assert "iou@90" in said
+    assert "Of the 1 worst of 9 images." in said
+    assert "<b>0.030</b>" in page
+    assert "in common" not in failures_html(worst, None, "x")
+
+
+def test_a_line_is_found_by_model_method_and_target() -> None:
+    checked = Checked(sanity=pd.DataFrame([verdict(), verdict(target="label", similarity=0.9)]))
+    found = checked.verdict("vit", "cls", "label")
+    assert found is not None
+    assert found["similarity"] == 0.9
+    assert checked.verdict("vit", "rollout", "") is None
+    assert Checked().verdict("vit", "cls", "") is None
+    assert list(checked.files()) == ["sanity_results.csv"]
+
+
+def test_the_guides_rule_is_filled_in_where_it_was_tested() -> None:
+    rule = _sanity_rule(verdict())
+    assert rule.value == "0.200 (95% interval 0.100 to 0.300)"
+    assert rule.guide == "reliable; cascade: sharp drop: reliable"
+    assert rule.ours.startswith("pass: maps of other images 0.250, difference −0.050 (95% inter")
+    assert _sanity_rule(None) is _SANITY
+
+
+def test_cells_of_what_is_undefined() -> None:
+    assert spanned({"a": 0.5, "b": math.nan, "c": 1.0}, "a", "b", "c").below == ""
+    assert whole_cell(float("nan")).text == "–"
+    assert whole_cell(1200).text == "1,200"
+    assert missing_html({}) == ""
+    assert "No table of parts" in missing_html({"parts": "no rows"})

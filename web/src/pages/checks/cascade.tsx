@@ -1,0 +1,120 @@
+/** The cascade: how similar maps stay as one part of the network after the other is redrawn. */
+import type { Cascade, CascadeLine } from "../../api/client";
+import { useCascade, useChecks } from "../../api/queries";
+import { ChartFrame, LineChart, type LineSeries } from "../../charts";
+import { Empty, Loaded, Segmented } from "../../components";
+import type { DataSet } from "../../export";
+import { useWord } from "../../url";
+import { useRandomised, waysFor } from "./filters";
+import { groupBy, keyOf, layerText, nameAmong, dotted } from "./lines";
+import { NoLine } from "./notes";
+import { accuracySeries, referenceSeries, similaritySeries, stagesOf } from "./stages";
+import { similarityName, stageTick, unitDomain } from "./words";
+
+const PANELS = ["model", "line"] as const;
+type PanelsBy = (typeof PANELS)[number];
+
+const COLUMNS = ["model", "method", "target", "layer", "stage", "name", "similarity", "low", "high"];
+
+function dataOf(lines: readonly CascadeLine[]): DataSet {
+  const rows = lines.flatMap((line) =>
+    line.points.map((p) => [
+      ...[line.model, line.method, line.target, line.layer, p.stage, p.name, p.similarity, p.low, p.high],
+      ...[line.cross, line.edge, line.training, p.accuracy, p.accuracy_low, p.accuracy_high, p.images, line.seeds],
+    ]),
+  );
+  const more = ["cross", "edge", "training", "accuracy", "accuracy_low", "accuracy_high", "images", "seeds"];
+  return { columns: [...COLUMNS, ...more], rows };
+}
+
+interface PanelProps {
+  title: string;
+  lines: readonly CascadeLine[];
+  measure: string;
+}
+
+/** Lines of one model; where there is one alone, what it is compared with is drawn, too. */
+function CascadePanel({ title, lines, measure }: PanelProps) {
+  const [first] = lines;
+  if (!first) return null;
+  const stages = stagesOf(first);
+  const alone = lines.length === 1;
+  const series: LineSeries[] = [
+    ...lines.map((line) => ({ ...similaritySeries(line, nameAmong(line, lines, false)), band: alone })),
+    ...(alone ? referenceSeries(first) : []),
+    accuracySeries(first),
+  ];
+  const name = similarityName(measure);
+  const drawn = series.flatMap(({ points, band }) => points.flatMap(({ y, low, high }) => (band ? [y, low, high] : [y])));
+  return (
+    <ChartFrame level={3} title={title} name={`cascade-${title}`} data={() => dataOf(lines)}>
+      <LineChart
+        label={`${name} to the map of the trained network, ${title}, by the part that was redrawn last`}
+        series={series.filter(({ points }) => points.some(({ y }) => y !== null))}
+        xLabel="redrawn so far"
+        yLabel={`${name}, accuracy`}
+        xTicks={first.points.map(({ stage }) => stage)}
+        xFormat={(x) => stageTick(stages.get(x) ?? "")}
+        xRead={(x) => (x < 0 ? "the trained network" : `up to ${stages.get(x) ?? x}`)}
+        yDomain={unitDomain(drawn)}
+        height={300}
+      />
+    </ChartFrame>
+  );
+}
+
+function Panels({ answer, by }: { answer: Cascade; by: PanelsBy }) {
+  const { lines, measure } = answer;
+  if (lines.length === 0) return <NoLine />;
+  const groups =
+    by === "line"
+      ? lines.map((line) => [dotted(line.model, nameAmong(line, lines, false), layerText(line.layer)), [line]] as const)
+      : groupBy(lines, ({ model }) => model);
+  return (
+    <div className="checks-panels">
+      {groups.map(([title, some]) => (
+        <CascadePanel key={by + title + keyOf(some[0]!)} title={title} lines={some} measure={measure} />
+      ))}
+    </div>
+  );
+}
+
+function Stored() {
+  const answer = useCascade(useRandomised("cascade"), { keep: true });
+  const [by, setBy] = useWord("panels", PANELS, "model");
+  const options = [
+    { value: "model" as const, label: "model" },
+    { value: "line" as const, label: "method, with references" },
+  ];
+  return (
+    <>
+      <div className="checks-filters">
+        <Segmented label="A panel for each" value={by} options={options} onChange={setBy} />
+      </div>
+      <Loaded of={answer}>{(data) => <Panels answer={data} by={by} />}</Loaded>
+      <p className="note">
+        A sharp drop at the top says that a map depends on what the upper layers learnt. A line that stays high need not
+        be an edge detector: what lower layers see is left while they are not redrawn. {answer.data?.note}
+      </p>
+    </>
+  );
+}
+
+/** Weights may have been redrawn all at once alone, which has no stages. */
+export function CascadeView() {
+  const checks = useChecks();
+  return (
+    <Loaded of={checks}>
+      {({ ways }) => (waysFor("cascade", ways).length === 0 ? <NoCascade /> : <Stored />)}
+    </Loaded>
+  );
+}
+
+function NoCascade() {
+  return (
+    <Empty title="No cascade is stored">
+      <p>Weights were redrawn all at once. Ask for stages in the file of the study and run it again; what is stored is kept:</p>
+      <pre className="checks-example">{"checks:\n  randomisation: {ways: [full, top-down]}"}</pre>
+    </Empty>
+  );
+}

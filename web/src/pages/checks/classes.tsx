@@ -1,0 +1,64 @@
+/** Classes of images: how often the model is right, and how its maps score. */
+import type { ClassLine, Correctness } from "../../api/client";
+import { ChartFrame } from "../../charts";
+import { Empty, Select } from "../../components";
+import type { DataSet } from "../../export";
+import { to, useParam } from "../../url";
+import { dotted, groupBy, isBaseline } from "./lines";
+import { Scatter, type Spot } from "./scatter";
+
+const COLUMNS = ["model", "method", "label", "accuracy", "value", "images"] as const;
+
+const dataOf = (lines: readonly ClassLine[]): DataSet => ({
+  columns: COLUMNS,
+  rows: lines.map((line) => COLUMNS.map((column) => line[column])),
+});
+
+export function spotsOf(lines: readonly ClassLine[]): Spot[] {
+  return lines.flatMap(({ model, method, label, accuracy, value, images }) =>
+    accuracy === null || value === null
+      ? []
+      : [{ key: `${model} ${method} ${label}`, name: label, x: accuracy, y: value, n: images, href: to.gallery({ model, method, style: label }) }],
+  );
+}
+
+/** Methods to choose from, baselines last. */
+export function methodsOf(lines: readonly ClassLine[]): string[] {
+  const ordered = [...lines.filter((line) => !isBaseline(line)), ...lines.filter(isBaseline)];
+  return groupBy(ordered, (line) => dotted(line.method, line.target)).map(([name]) => name);
+}
+
+interface ClassPanelProps {
+  answer: Correctness;
+  title: string;
+}
+
+/** A spot for each class, a panel for each model; of one method. */
+export function ClassPanel({ answer, title }: ClassPanelProps) {
+  const [asked, setMethod] = useParam("of");
+  const methods = methodsOf(answer.classes);
+  const method = methods.includes(asked) ? asked : (methods[0] ?? "");
+  const lines = answer.classes.filter((line) => dotted(line.method, line.target) === method);
+  if (lines.length === 0) return <Empty title="No classes">Images have no labels that the models know.</Empty>;
+  const options = methods.map((name) => ({ value: name, label: name }));
+  return (
+    <section className="checks-section" aria-labelledby="checks-classes">
+      <h2 id="checks-classes">Classes: accuracy of the model and score of its maps</h2>
+      <div className="checks-filters">
+        <Select label="Maps of" value={method} options={options} onChange={(name) => setMethod(name === methods[0] ? "" : name)} />
+      </div>
+      <div className="checks-small">
+        {groupBy(lines, ({ model }) => model).map(([model, some]) => (
+          <ChartFrame key={model} level={3} title={model} name={`classes-${model}`} data={() => dataOf(some)}>
+            <Scatter
+              label={`${title} of ${method} by accuracy of ${model}; each spot opens its images`}
+              spots={spotsOf(some)}
+              xLabel="accuracy"
+              yLabel={title}
+            />
+          </ChartFrame>
+        ))}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+/** Spots with names, each a link: classes by accuracy and score. */
+import { linear, niceDomain, SvgLink, tickDigits, ticks, useSize } from "../../charts";
+import { score } from "../../format";
+
+export interface Spot {
+  key: string;
+  name: string;
+  x: number;
+  y: number;
+  /** How many images it stands for. */
+  n: number;
+  href: string | null;
+}
+
+interface ScatterProps {
+  label: string;
+  spots: readonly Spot[];
+  xLabel: string;
+  yLabel: string;
+}
+
+const HEIGHT = 240;
+const MARGIN = { left: 44, right: 16, top: 26, bottom: 42 };
+const LETTER = 6.4;
+
+/** Names beside spots lie on the side where there is room. */
+export function nameSide(x: number, width: number, name: string): "start" | "end" {
+  return x + 9 + name.length * LETTER > width ? "end" : "start";
+}
+
+/** How far each name is moved up or down so that no two lie on each other. */
+export function nameShifts(places: readonly { x: number; y: number }[], apart = 12, wide = 80): number[] {
+  const order = places.map((_, index) => index).sort((a, b) => (places[a]?.y ?? 0) - (places[b]?.y ?? 0));
+  const shifts = places.map(() => 0);
+  const set: { x: number; y: number }[] = [];
+  for (const index of order) {
+    const { x, y } = places[index] ?? { x: 0, y: 0 };
+    const above = set.filter((one) => Math.abs(one.x - x) < wide).map((one) => one.y + apart);
+    const at = Math.max(y, ...above);
+    shifts[index] = at - y;
+    set.push({ x, y: at });
+  }
+  return shifts;
+}
+
+export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
+  const [box, width] = useSize<HTMLDivElement>();
+  const x = linear(niceDomain(spots.map((spot) => spot.x), [0, 1]), [MARGIN.left, Math.max(width - MARGIN.right, MARGIN.left + 40)]);
+  const y = linear(niceDomain(spots.map((spot) => spot.y), [0]), [HEIGHT - MARGIN.bottom, MARGIN.top]);
+  const [xs, ys] = [ticks(x.domain), ticks(y.domain)];
+  const text = (value: number, among: readonly number[]) => score(value, tickDigits(among));
+  const shifts = nameShifts(spots.map((spot) => ({ x: x(spot.x), y: y(spot.y) })));
+  return (
+    <div className="chart-box" ref={box}>
+      <svg className="chart checks-scatter" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={label}>
+        <g className="axes" aria-hidden="true">
+          {ys.map((mark) => (
+            <g key={mark}>
+              <line className="grid" x1={x(x.domain[0])} x2={x(x.domain[1])} y1={y(mark)} y2={y(mark)} />
+              <text className="tick y" x={MARGIN.left - 6} y={y(mark)}>
+                {text(mark, ys)}
+              </text>
+            </g>
+          ))}
+          {xs.map((mark) => (
+            <text key={mark} className="tick x" x={x(mark)} y={HEIGHT - MARGIN.bottom + 16}>
+              {text(mark, xs)}
+            </text>
+          ))}
+          <text className="label x" x={(MARGIN.left + width - MARGIN.right) / 2} y={HEIGHT - 8}>
+            {xLabel}
+          </text>
+          <text className="label y" x={4} y={14}>
+            {yLabel}
+          </text>
+        </g>
+        {spots.map((spot, index) => {
+          const side = nameSide(x(spot.x), width, spot.name);
+          const said = `${spot.name}: ${xLabel} ${score(spot.x, 2)}, ${yLabel} ${score(spot.y)}, ${spot.n} images`;
+          return (
+            <SvgLink key={spot.key} href={spot.href} label={said}>
+              <circle className="spot" cx={x(spot.x)} cy={y(spot.y)} r={5} />
+              <text className="spot-name" x={x(spot.x) + (side === "start" ? 9 : -9)} y={y(spot.y) + 4 + (shifts[index] ?? 0)} textAnchor={side}>
+                {spot.name}
+              </text>
+              <title>{said}</title>
+            </SvgLink>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
