@@ -32,9 +32,10 @@ demo: $(STAMP) web-if-node
 	$(BIN)/sightline demo
 	@if [ -f $(APP) ]; then echo "Look at it in a browser: $(BIN)/sightline serve runs/demo"; fi
 
+# Tests start many processes: what is compiled once is kept, whatever the shell says.
 test: $(STAMP) chromium
 	@$(MAKE) --no-print-directory -j2 --output-sync lint web-test
-	$(BIN)/python -m pytest -q -n 3 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
 
 # Some machines need native parts that the lock file, written on another, does not name: `npm ci`
 # refuses it there, and `npm install` takes what it names and adds these, without changing it.

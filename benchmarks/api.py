@@ -1,12 +1,16 @@
 """The service under load: 50 clients that read a mix of everything for a minute.
 
-    python -m benchmarks.api runs/demo
+    python -m benchmarks.api runs/demo           # once the service has prepared itself
+    python -m benchmarks.api runs/demo --cold    # from the moment at which it listens
 
 The service runs in a process of its own, as `sightline serve` does; the clients run in this one,
 on the same cores. Each client opens the app as a person does: a gallery with thumbnails, an image
 with its map and scores, half of them at percentile 90, tables; none of them pauses. A share of the
 requests bring the tag of an answer and get 304. Printed are the times by kind of request, errors,
-requests a second, and the memory of the service as the minute goes by.
+requests a second, and the processor time and the memory of the service as the minute goes by.
+
+A service prepares what is likely to be asked for when it starts, and tells so at /api/health. The
+minute begins after that, unless `--cold` is given; how long it took is printed.
 """
 
 from __future__ import annotations
@@ -27,6 +31,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 CLIENTS, SECONDS, TARGET_MS = 50, 60.0, 300.0
+# Seconds before memory must be flat, and by what share it may still grow; seconds to wait for a
+# service that prepares itself.
+SETTLED, FLAT, PATIENCE = 10.0, 0.05, 400.0
 # Out of a hundred requests of a client that looks at images and tables.
 MIX = {
     "thumbnail": 30,
@@ -190,18 +197,43 @@ async def look(address: tuple[str, int]) -> Known:
     return Known(images, choices, stored, study["pictures"], progress["version"], heads)
 
 
+async def wait_until_warm(address: tuple[str, int]) -> None:
+    """Wait until a service has prepared itself."""
+    connection, begun = Connection(*address), time.perf_counter()
+    while time.perf_counter() - begun < PATIENCE:
+        _, _, body = await connection.get("/api/health")
+        if not json.loads(body)["warming"]:
+            connection.close()
+            return
+        await asyncio.sleep(1)
+    raise TimeoutError(f"the service still prepares itself after {PATIENCE:.0f} s")
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def memory_mb(process: int) -> float:
     """Return the memory that a process holds."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-async def watch(process: int, until: float, found: list[float]) -> None:
-    """Note the memory of the service, ten times in all."""
-    step = (until - time.perf_counter()) / 10
+async def watch(process: int, until: float, found: list[tuple[float, float]]) -> None:
+    """Note the memory of the service, thirty times in all, and after how many seconds."""
+    begun = time.perf_counter()
+    step = (until - begun) / 30
     while time.perf_counter() < until - step / 2:
         await asyncio.sleep(step)
-        found.append(memory_mb(process))
+        found.append((time.perf_counter() - begun, memory_mb(process)))
+
+
+def growth(memory: list[tuple[float, float]]) -> float:
+    """Return by what share memory still grew once it was to be flat."""
+    after = [size for seconds, size in memory if seconds >= SETTLED]
+    return max(after) / after[0] - 1 if after else float("nan")
 
 
 def share(ordered: list[float], part: float) -> float:
@@ -209,7 +241,7 @@ def share(ordered: list[float], part: float) -> float:
     return 1000 * ordered[min(int(part * len(ordered)), len(ordered) - 1)]
 
 
-def show(measured: Measured, memory: list[float], seconds: float) -> None:
+def show(measured: Measured, memory: list[tuple[float, float]], seconds: float, cpu: float) -> None:
     """Print what was measured."""
     every = measured.every()
     print(f"{'':14}{'requests':>9}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}{'max ms':>9}")
@@ -218,9 +250,13 @@ def show(measured: Measured, memory: list[float], seconds: float) -> None:
     _line("all", every)
     print(f"\n{len(every) / seconds:,.0f} requests/s, {measured.not_modified:,} answered by 304")
     print(f"errors: {sum(measured.errors.values())} {dict(measured.errors) or ''}")
-    print("memory of the service, MB: " + " ".join(f"{one:.0f}" for one in memory))
+    print(f"processor time of the service: {cpu:.1f} s, {1000 * cpu / len(every):.2f} ms a request")
+    print("memory of the service, MB: " + " ".join(f"{size:.0f}" for _, size in memory[::3]))
     met = share(every, 0.95) < TARGET_MS and not measured.errors
     print(f"p95 under {TARGET_MS:.0f} ms and no errors: {'yes' if met else 'NO'}")
+    flat = growth(memory) <= FLAT
+    told = f"{'yes' if flat else 'NO'} ({growth(memory):+.1%} from {SETTLED:.0f} s on)"
+    print(f"memory flat: {told}")
 
 
 def _line(name: str, times: list[float]) -> None:
@@ -230,11 +266,11 @@ def _line(name: str, times: list[float]) -> None:
 
 async def measure(address: tuple[str, int], process: int, clients: int, seconds: float) -> Measured:
     """Have clients ask, and print what they saw."""
-    known, measured, memory = await look(address), Measured(), list[float]()
-    until = time.perf_counter() + seconds
+    known, measured, memory = await look(address), Measured(), list[tuple[float, float]]()
+    until, before = time.perf_counter() + seconds, cpu_seconds(process)
     asking = [client(address, known, seed, until, measured) for seed in range(clients)]
     await asyncio.gather(*asking, watch(process, until, memory))
-    show(measured, memory, seconds)
+    show(measured, memory, seconds, cpu_seconds(process) - before)
     return measured
 
 
@@ -244,6 +280,7 @@ def main(arguments: list[str] | None = None) -> Measured:
     parser.add_argument("store", type=Path, help="folder of a study's results")
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--cold", action="store_true", help="do not wait until it is prepared")
     asked = parser.parse_args(arguments)
     command = [sys.executable, "-c", "from sightline.cli import main; main()", "serve"]
     service = subprocess.Popen(
@@ -255,7 +292,12 @@ def main(arguments: list[str] | None = None) -> Measured:
         found = re.search(r"http://([\d.]+):(\d+)", line)
         assert found, line
         address = found[1], int(found[2])
-        print(f"{asked.clients} clients, {asked.seconds:.0f} s, {asked.store}\n")
+        begun = time.perf_counter()
+        if not asked.cold:
+            asyncio.run(wait_until_warm(address))
+        print(f"{asked.clients} clients, {asked.seconds:.0f} s, {asked.store}")
+        took = f"{time.perf_counter() - begun:.0f} s, {cpu_seconds(service.pid):.0f} s of processor"
+        print(f"{'begun as soon as it listened' if asked.cold else f'prepared in {took}'}\n")
         return asyncio.run(measure(address, service.pid, asked.clients, asked.seconds))
     finally:
         service.terminate()

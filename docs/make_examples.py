@@ -1,7 +1,7 @@
 """Write the examples of the API's answers: python docs/make_examples.py STORE.
 
-The store must have heads, at least two models, all checks, and an evaluation of detections; its
-classifiers must have been asked what they predict.
+The store must have heads, at least two models, all checks, an evaluation of detections and a
+benchmark of prototypes; its classifiers must have been asked what they predict.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from sightline.api import create_app
 from sightline.api.app import openapi_schema
 from sightline.api.describing import EXAMPLES
 
-# No store has these yet.
+# No store has this yet.
 UNSTORED = {
-    "/api/prototypes": {"names": ["parts"]},
     "/api/reviews": {"count": 12},
 }
 LINES, NUMBERS, LETTERS = 2, 6, 240
@@ -32,12 +31,18 @@ def main(store: str) -> None:
         image = client.get("/api/images").json()["items"][0]["image"]
         names = [one["name"] for one in client.get("/api/study").json()["models"]]
         evaluation = client.get("/api/detection").json()["evaluations"][0]["name"]
+        benchmark = client.get("/api/prototypes").json()["benchmarks"][0]
+        live = "/api/prototypes/{name}/live"
+        change = {"image": image, "steps": [{"type": "hue", "params": {"factor": 0.2}}]}
+        made = client.post(live.format(name=benchmark["name"]), json=change).json()
+        found[live], number = short(made), made["prototype"]
         for path, methods in openapi_schema()["paths"].items():
             about = methods.get("get", {})
             answer = about.get("responses", {}).get("200", {}).get("content", {})
             if list(answer) != ["application/json"] or path in found:
                 continue
-            url = path.format(image_id=image, bbox_index=0, name=evaluation)
+            name = benchmark["name"] if "/prototypes/" in path else evaluation
+            url = path.format(image_id=image, bbox_index=0, name=name, number=number)
             words = {"a": names[0], "b": names[1]} if path == "/api/compare" else {}
             asked = client.get(url, params=words)
             asked.raise_for_status()

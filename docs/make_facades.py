@@ -80,6 +80,31 @@ the votes and the deciding parts of every image.
 Outside the silhouettes of what was taken or exchanged (and of what it carries, as a gable its
 cross) no bit of the picture changes. If all votes are even after a change, the style is "mixed".
 
+### One property alone
+
+What is a model's similarity made of: colour, shape, texture? `changed(part, what)` changes one of
+them on all instances of a part type or role, from the seed, and leaves the rest of the part, the
+rest of the picture, the labels and the votes:
+
+- `colour`: hue and saturation change, to one vivid hue that is 60 degrees or more from that of the
+  part's main material. Silhouettes stay, and the HSV value (the largest channel) of every pixel,
+  to the bit.
+- `shape`: the silhouette changes: the part leans, by half of its shorter side at either end. Its
+  materials stay, with their areas and the stones on them.
+- `texture`: hatching lies over the surface, stripes or checks, weaker near black and white.
+  Silhouettes stay, and the mean colour of each instance, within one level of 255.
+
+```pycon
+>>> import numpy as np
+>>> before, after = facade.image(), facade.changed("window", "colour").image()
+>>> bool((before != after).any()), np.array_equal(before.max(axis=2), after.max(axis=2))
+(True, True)
+```
+
+Only pixels in the silhouettes change (before and after, with their blended rim); what a part
+carries keeps its own look. A brightness that weighs the channels does change with the colour. A
+part that leans may hide more, or less, of what is around it.
+
 ## How it is annotated
 
 | `labelling` | regions |

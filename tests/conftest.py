@@ -12,6 +12,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import gc
 import sys
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,6 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 # Some virtual machines announce AMX and die of it: torch in half precision is to do without.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
@@ -34,6 +34,22 @@ settings.register_profile(
     max_examples=60,  # the suite has its time
 )
 settings.load_profile("sightline")
+
+
+# Files that take long, for workers to begin with: begun last, one of them is waited for alone.
+_LONG = (
+    *("report/test_browser.py", "executors/test_kills.py", "maps/test_deciding.py"),
+    *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
+    *("detection/test_simulations.py", "common/test_methods.py", "analysis/test_sparsity.py"),
+    *("executors/test_processes.py", "executors/test_same.py", "report/test_write.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take long before the others."""
+    here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: places.get(item.path, len(_LONG)))
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +92,24 @@ def served_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.demo import make_served_store, once
 
     return once(_shared(tmp_path_factory) / "served", make_served_store)
+
+
+@pytest.fixture(scope="session")
+def small_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a benchmark of a small network's prototypes, in a store.
+
+    It is one for all workers of pytest: copy it before changing anything.
+    """
+    from tests.demo import once
+    from tests.small_prototypes import make_small_benchmark
+
+    return once(_shared(tmp_path_factory) / "prototypes", make_small_benchmark)
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that all workers of pytest share."""
+    return _shared(tmp_path_factory)
 
 
 def _shared(factory: pytest.TempPathFactory) -> Path:

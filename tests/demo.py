@@ -12,9 +12,12 @@ from sightline.data import load_dataset, write_facades
 from sightline.data.facades.detectors import write_imagined_detections
 from sightline.detection import evaluate_detections
 from sightline.executors import run_study
+from sightline.models import load_model
 from sightline.results import open_results
+from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
 from sightline.store import write_detection
 from sightline.study import Study, demo_study
+from sightline.study.benchmark import DataChoice, parse_benchmark
 from tests.loaded import loaded_once
 
 if TYPE_CHECKING:
@@ -48,6 +51,18 @@ SERVED = {
     "checks": CHECKS,
 }
 """The study behind tests of the service and the app: heads, a variant, seeds, sparse labels."""
+PROTOTYPES = """\
+relevance_analysis:
+  sampling_ratio: 4
+local_perturbation_analysis:
+  num_prototypes: 1
+  perturbations:
+    hue: {type: hue, params: {hue_factor: 0.4}}
+    dull:
+      - {type: saturation, params: {saturation_factor: 0.2}}
+      - {type: blur, params: {gaussian_blur_ksize: 11, gaussian_blur_sigma: 3}}
+"""
+"""What is asked of the prototypes in both stores: the benchmark `demo`."""
 
 
 def small_demo(count: int = COUNT) -> Study:
@@ -77,6 +92,9 @@ def _with_answers(study: Study, folder: Path, count: int) -> Path:
         store = run_study(study, folder, workers=1).store.path
         with open_results(store) as results:
             predictions_of(results)
+        # Both stores have the same one, beside which each is made.
+        benchmark = once(folder.parents[1] / "benchmark", make_demo_benchmark)
+        shutil.copytree(benchmark, store / "prototypes" / "demo")
     pictures = folder / "pictures"
     write_facades(load_dataset("facades", count=count, seed=7), pictures)
     write_imagined_detections(pictures)
@@ -85,6 +103,13 @@ def _with_answers(study: Study, folder: Path, count: int) -> Path:
     )
     write_detection(store, DETECTOR, found)
     return store
+
+
+def make_demo_benchmark(folder: Path) -> Path:
+    """Analyse the prototypes of the demo's model, on as many images as intervals need."""
+    data = DataChoice("facades", count=10, options={"seed": 7, "labelling": "representative"})
+    asked = BenchmarkJob(parse_benchmark(PROTOTYPES), load_model("demo/protopnet"), data, batch=8)
+    return run_benchmark(asked, folder, name="demo", text=PROTOTYPES).path
 
 
 def once(folder: Path, make: Callable[[Path], Path]) -> Path:

@@ -7,8 +7,8 @@ share of its images that are rejected, and the rate is the mean of these shares.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from benchmarks.calibration.fields import boxes, centre, facade_masks, smooth_fi
 from benchmarks.calibration.lines import Line
 from sightline.metrics import compute_coverage, compute_iou, iou_chance
 from sightline.stats.nulls import (
+    CrossScores,
     Null,
     best_of,
     cross_image,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Draw = tuple[NDArray[np.float64], NDArray[np.bool_]]
-    Test = Callable[[Draw, str, int], Null]
+    # Of data sets (sets, images, H, W), the number of the first one gives the seeds.
+    Test = Callable[[Draw, str, int], Iterator[Null]]
 
 __all__ = ["run"]
 
@@ -115,12 +117,45 @@ def _scenes(size: int) -> dict[str, Scene]:
     }
 
 
-def cross_test(draw: Draw, metric: str, seed: int) -> Null:
-    return cross_image(cross_scores(*draw, metric), permutations=DRAWS, seed=seed)
+def cross_sets(
+    draw: Draw,
+    metric: str,
+    ignore: NDArray[np.bool_] | None = None,
+    classes: NDArray[np.bool_] | None = None,
+) -> Iterator[CrossScores]:
+    """Score data sets at once, which saves time: maps are never exchanged between classes.
+
+    `ignore` (images, H, W) and `classes` (images,) are those of each data set.
+    """
+    sets, images = draw[0].shape[:2]
+    maps, masks = (array.reshape(-1, *array.shape[2:]) for array in draw)
+    own = np.zeros(images, np.int64) if classes is None else classes.astype(np.int64)
+    labels = (2 * np.arange(sets)[:, None] + own).ravel()
+    hidden = None if ignore is None else np.tile(ignore, (sets, 1, 1))
+    whole = cross_scores(maps, masks, metric, ignore=hidden, classes=labels.tolist())
+    blocks: list[list[Any]] = [[] for _ in range(sets)]
+    for indices, matrix in whole.blocks:
+        blocks[indices[0] // images].append((indices % images, matrix))
+    for some in blocks:
+        yield CrossScores(images, tuple(some), whole.metric, whole.direction)
 
 
-def torus_test(draw: Draw, metric: str, seed: int) -> Null:
-    return torus_shift(torus_scores(*draw, metric), draws=DRAWS, seed=seed)
+def cross_test(draw: Draw, metric: str, seed: int) -> Iterator[Null]:
+    return _crossed(cross_sets(draw, metric), seed)
+
+
+def _crossed(sets: Iterable[CrossScores], seed: int) -> Iterator[Null]:
+    for at, scores in enumerate(sets, seed):
+        yield cross_image(scores, permutations=DRAWS, seed=at)
+
+
+def torus_test(draw: Draw, metric: str, seed: int) -> Iterator[Null]:
+    sets, images = draw[0].shape[:2]
+    maps, masks = (array.reshape(-1, *array.shape[2:]) for array in draw)
+    whole = torus_scores(maps, masks, metric)
+    for at in range(sets):
+        some = replace(whole, shifts=whole.shifts[at * images : (at + 1) * images])
+        yield torus_shift(some, draws=DRAWS, seed=seed + at)
 
 
 class _Count:
@@ -147,9 +182,10 @@ def _rates(
 ) -> list[Line]:
     """Return false-positive rates: no map knows anything."""
     counts = {metric: _Count() for metric in SCORES}
-    for seed, draw in enumerate(_draws(scene, repeats, images)):
+    for seed, draw in _draws(scene, repeats, images):
         for metric, count in counts.items():
-            count.add(test(draw, metric, seed))
+            for null in test(draw, metric, seed):
+                count.add(null)
     return [
         line
         for metric, count in counts.items()
@@ -157,15 +193,26 @@ def _rates(
     ]
 
 
-def _draws(scene: Scene | SameMap, repeats: int, images: int) -> Iterator[Draw]:
-    """Draw data sets, several at once to save time."""
+def _draws(scene: Scene | SameMap, repeats: int, images: int) -> Iterator[tuple[int, Draw]]:
+    """Draw data sets (sets, images, H, W), several at once to save time; the first one's number."""
     rng = np.random.default_rng([21, *scene.name.encode()])
     batch = 50
     for start in range(0, repeats, batch):
         count = min(batch, repeats - start)
         maps, masks = scene.draw(rng, count * images)
-        parts = (array.reshape(count, images, *array.shape[1:]) for array in (maps, masks))
-        yield from zip(*parts, strict=True)
+        yield (
+            start,
+            (
+                maps.reshape(count, images, *maps.shape[1:]),
+                masks.reshape(count, images, *masks.shape[1:]),
+            ),
+        )
+
+
+def _one_by_one(scene: Scene, repeats: int, images: int) -> Iterator[Draw]:
+    """Draw data sets (images, H, W)."""
+    for _, draw in _draws(scene, repeats, images):
+        yield from zip(*draw, strict=True)
 
 
 def _letterboxed(scene: Scene, repeats: int, told: int) -> list[Line]:
@@ -179,11 +226,10 @@ def _letterboxed(scene: Scene, repeats: int, told: int) -> list[Line]:
     def mixed(draw: Draw) -> Draw:
         return draw[0] * seen, draw[1] & seen
 
-    def apart(draw: Draw, metric: str, seed: int) -> Null:
-        scores = cross_scores(*mixed(draw), metric, ignore=~seen, classes=boxed.tolist())
-        return cross_image(scores, permutations=DRAWS, seed=seed)
+    def apart(draw: Draw, metric: str, seed: int) -> Iterator[Null]:
+        return _crossed(cross_sets(mixed(draw), metric, ~seen, boxed), seed)
 
-    def together(draw: Draw, metric: str, seed: int) -> Null:
+    def together(draw: Draw, metric: str, seed: int) -> Iterator[Null]:
         return cross_test(mixed(draw), metric, seed)
 
     return [
@@ -196,13 +242,16 @@ def _chosen(scene: Scene, repeats: int, images: int) -> list[Line]:
     """The best of six layers that know nothing, with a p-value that pays for the choice or not."""
     layers, metric = 6, "coverage"
     plain, paid = [], []
-    for seed, (maps, masks) in enumerate(_draws(scene, repeats, layers * images)):
-        crossed = [cross_scores(layer, masks[:images], metric) for layer in np.split(maps, layers)]
-        nulls = [
-            cross_image(one, permutations=DRAWS, seed=seed, keep_draws=True) for one in crossed
-        ]
-        plain.append(max(nulls, key=lambda null: null.value).p)
-        paid.append(best_of(nulls).p)
+    for first, (maps, masks) in _draws(scene, repeats, layers * images):
+        some = masks[:, :images]
+        crossed = [cross_sets((one, some), metric) for one in np.split(maps, layers, axis=1)]
+        for seed, candidates in enumerate(zip(*crossed, strict=True), first):
+            nulls = [
+                cross_image(one, permutations=DRAWS, seed=seed, keep_draws=True)
+                for one in candidates
+            ]
+            plain.append(max(nulls, key=lambda null: null.value).p)
+            paid.append(best_of(nulls).p)
     setting = f"{scene.name}: {metric}, best of {layers} layers"
     rates = [float(np.mean(np.array(p) <= ALPHA)) for p in (paid, plain)]
     return [
@@ -237,7 +286,7 @@ def _not_offered(scene: Scene, repeats: int, images: int) -> Iterable[Line]:
 
     rng = np.random.default_rng(23)
     against_form, against_pixels = [], []
-    for maps, masks in _draws(scene, repeats, images):
+    for maps, masks in _one_by_one(scene, repeats, images):
         found = compute_iou(maps, masks, 90)
         chance = iou_chance(found.attention_area, found.annotation_area)
         against_form.append(ttest_1samp(found.iou - chance, 0, alternative="greater").pvalue)
@@ -257,7 +306,7 @@ def _not_offered(scene: Scene, repeats: int, images: int) -> Iterable[Line]:
 def _against_closed_form(scene: Scene, repeats: int, images: int) -> Line:
     """What maps score by chance on others' regions, beside what the closed form says."""
     ratios = []
-    for maps, masks in _draws(scene, min(repeats, 200), images):
+    for maps, masks in _one_by_one(scene, min(repeats, 200), images):
         closed = iou_chance(0.1, masks.mean(axis=(1, 2))).mean()
         ((_, matrix),) = cross_scores(maps, masks, "iou@90").blocks
         ratios.append(matrix.mean() / closed)
@@ -270,7 +319,7 @@ def _power(scene: Scene, repeats: int, images: int) -> list[Line]:
     lines = []
     for strength in (0.5, 2.0):
 
-        def drawn(draw: Draw, metric: str, seed: int, by: float = strength) -> Null:
+        def drawn(draw: Draw, metric: str, seed: int, by: float = strength) -> Iterator[Null]:
             maps, masks = draw
             return cross_test((maps * np.exp(by * masks), masks), metric, seed)
 

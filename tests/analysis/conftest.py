@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.analysis import stores
+from tests.demo import once
 from tests.loaded import drawn_once
 
 if TYPE_CHECKING:
@@ -28,15 +30,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sparse(folder: Path) -> Path:
-    """Twenty facades with one label of each kind."""
-    return stores.run_facades(folder, "sparse", "representative", stores.COUNT)
+def sparse(shared: Path) -> Path:
+    """Twenty facades with one label of each kind, one store for all workers of pytest."""
+    kind = "representative"
+    make = partial(stores.run_facades, name="sparse", labelling=kind, count=stores.COUNT)
+    return once(shared / "analysis-sparse", make)
 
 
 @pytest.fixture(scope="session")
-def gold(folder: Path) -> Path:
-    """The first eight with every part labelled."""
-    return stores.run_facades(folder, "gold", "exhaustive", 8)
+def gold(shared: Path) -> Path:
+    """The first eight with every part labelled, one store for all workers of pytest."""
+    make = partial(stores.run_facades, name="gold", labelling="exhaustive", count=8)
+    return once(shared / "analysis-gold", make)
 
 
 @pytest.fixture(scope="session")

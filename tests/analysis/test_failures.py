@@ -14,6 +14,7 @@ from sightline.analysis.failures import (
     ASSOCIATION,
     REASONS,
     _held,
+    failure_cases,
     failure_reasons,
     reasons_of,
     worst_images,
@@ -38,13 +39,13 @@ def test_the_worst_come_first_with_their_reasons(sparse: Path) -> None:
     with open_results(sparse) as results:
         answers = said(results)
         chosen: Any = {"model": "demo/vit", "method": "cls", "layer": 3}
-        found = worst_images(results, "iou@90", **chosen, count=6, predictions=answers)
+        cases = failure_cases(results, "iou@90", **chosen, predictions=answers)
+        found, reasons = worst_images(cases, 6), failure_reasons(cases, 6)
         values = results.query(
             "SELECT image, value FROM scores WHERE name = 'iou@90' AND method = 'cls' "
             "AND variant = '' AND layer = 3 AND region IS NULL ORDER BY value, image"
         )
         images: Any = results.query("SELECT image, area, regions FROM images").set_index("image")
-        reasons = failure_reasons(results, "iou@90", **chosen, count=6, predictions=answers)
     assert found["image"].tolist() == values["image"].tolist()[:6]
     np.testing.assert_array_equal(found["value"], values["value"][:6])
     wrong = set(answers["image"][list(WRONG)])
@@ -74,10 +75,10 @@ def test_high_values_are_the_worst_of_what_should_be_low(
     chosen: Any = {"model": "demo/vit", "method": "cls", "layer": 3}
     with open_results(sparse) as results:
         answers = said(results)
-        high = worst_images(results, "coverage", **chosen, count=20, predictions=answers)
+        high = worst_images(failure_cases(results, "coverage", **chosen, predictions=answers), 20)
         card = replace(METRICS["coverage"], direction="lower")
         monkeypatch.setitem(METRICS._entries, "coverage", card)
-        low = worst_images(results, "coverage", **chosen, count=20, predictions=answers)
+        low = worst_images(failure_cases(results, "coverage", **chosen, predictions=answers), 20)
     assert high["value"].is_monotonic_increasing
     assert high["value"].nunique() > 10
     assert low["value"].tolist() == high["value"].tolist()[::-1]
@@ -86,11 +87,12 @@ def test_high_values_are_the_worst_of_what_should_be_low(
 def test_what_has_no_worst_images_is_named(sparse: Path) -> None:
     with open_results(sparse) as results:
         with pytest.raises(InputError, match="entropy: no value is worse"):
-            worst_images(results, "entropy", predictions=said(results))
-        with pytest.raises(InputError, match="count must be at least 1"):
-            worst_images(results, count=0, predictions=said(results))
-        with pytest.raises(InputError, match="20 have a score; got 20"):
-            failure_reasons(results, count=20, predictions=said(results))
+            failure_cases(results, "entropy", predictions=said(results))
+        cases = failure_cases(results, predictions=said(results))
+    with pytest.raises(InputError, match="count must be at least 1"):
+        worst_images(cases, 0)
+    with pytest.raises(InputError, match="20 have a score; got 20"):
+        failure_reasons(cases, 20)
 
 
 def test_shares_are_compared_by_fishers_test() -> None:

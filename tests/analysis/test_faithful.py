@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -163,6 +163,22 @@ def test_the_background_of_drawings_is_compared_image_by_image() -> None:
     assert (random.difference, random.p) == (0, 1)
     assert np.isnan([nothing.difference, nothing.p, nothing.p_holm]).all()
     assert nothing.images == 0
+
+
+def test_the_background_of_several_layers_is_compared_layer_by_layer() -> None:
+    shares = {("m", 3): 0.1, ("m", 5): 0.2, ("n", 5): 0.6, ("n", 3): 0.4, ("o", 1): 0.3}
+
+    def found(one: str, other: str) -> list[Any]:
+        rows = [
+            checked.measured([share] * 4, "parts_background", "parts", model=model, layer=layer)
+            for (model, layer), share in shares.items()
+        ]
+        return checked.lines(background_of(checked.frame(*rows), one, other))
+
+    told = [(line.layer_one, line.layer_other, line.difference) for line in found("m", "n")]
+    assert told == [(3, 3, pytest.approx(-0.3)), (5, 5, pytest.approx(-0.4))]
+    (line,) = found("m", "o")  # of other layers: the last of each
+    assert (line.layer_one, line.layer_other, line.share_one) == (5, 1, pytest.approx(0.2))
 
 
 def test_the_background_is_what_coverage_leaves(sparse: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_map_is_scored_once(
         scores, image = WholeScores(maps), maps.scenes.images[0]
         one = next(maps_of(maps, image))
         assert scores.kept(image, one.key, "share") is None
-        whole = scores.one(one, "share")
+        (whole,) = scores.several([one], "share")
         monkeypatch.setattr(_whole, "score_maps", None)  # whoever scores again fails
         assert scores.kept(image, one.key, "share") is whole
         assert scores.kept(image, one.key, "include") is None

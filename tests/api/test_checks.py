@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
 from sightline.analysis.correctness import class_scatter, correct_and_wrong
-from sightline.analysis.failures import failure_reasons, worst_images
+from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
 from sightline.analysis.faithful import (
     background_test,
     faithfulness_curves,
@@ -26,6 +26,8 @@ from sightline.analysis.faithful import (
 from sightline.analysis.predictions import PREDICTIONS, stored_predictions
 from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.api import create_app
+from sightline.checks.similarity import SIMILARITIES
+from sightline.checks.table import BASELINES
 from sightline.results import open_results
 from tests.api.asking import get, refused
 
@@ -81,12 +83,11 @@ def test_what_is_stored_is_listed(client: TestClient, rows: pd.DataFrame) -> Non
     assert set(found["checks"]) == set(rows["check"]) - {"reference"}
     assert found["checks"] == get(client, "health")["checks"]
     assert set(found["models"]) == set(rows["model"])
-    assert set(found["methods"]) == set(rows["method"])
-    assert set(found["ways"]) <= set(rows["way"])
-    for name in ("measures", "faithfulness"):
-        assert found[name]
-        assert set(found[name]) <= set(rows["measure"])
-    assert {f"{name}_curve" for name in found["curves"]} <= set(rows["measure"])
+    assert found["methods"] == ["gradcam", *BASELINES]  # those that know nothing come last
+    assert found["targets"] == ["predicted"]
+    assert found["ways"] == ["full", "top-down"]
+    assert (found["measures"], found["readings"]) == (list(SIMILARITIES), ["signed"])
+    assert found["faithfulness"] == found["curves"] == ["deletion", "insertion"]
     lines = [dict(zip(found["table"]["columns"], row, strict=True))
              for row in found["table"]["rows"]]  # fmt: skip
     assert sum(line["numbers"] for line in lines) == len(rows)
@@ -102,7 +103,6 @@ def test_what_is_stored_is_listed(client: TestClient, rows: pd.DataFrame) -> Non
         ("checks", "`checks` in the study's file"),
         ("checks/sanity", "`sightline sanity STORE`"),
         ("checks/curves", "no checks are stored"),
-        ("prototypes", "STORE/prototypes/NAME"),
         ("reviews", "STORE/reviews.sqlite"),
     ],
 )
@@ -173,6 +173,7 @@ def test_lines_are_left_away(client: TestClient, results: Results) -> None:
     [
         ("sanity", {"measure": "deletion"}, "measure"),
         ("sanity", {"way": "single"}, "way"),
+        ("sanity", {"reading": "absolute"}, "reading"),  # no map that is stored has signs
         ("cascade", {"way": "full"}, "way"),
         ("sanity", {"model": "demo/none"}, "model"),
         ("cascade", {"method": "none"}, "method"),
@@ -211,6 +212,7 @@ def test_a_cascade_begins_with_the_trained_network(client: TestClient, results: 
     for line in found["lines"]:
         first = line["points"][0]
         assert (first["stage"], first["similarity"]) == (-1, 1)
+        assert line["seeds"] == results.manifest["study"]["checks"]["randomisation"]["seeds"]
         assert [one["stage"] for one in line["points"]] == list(range(-1, len(line["points"]) - 1))
         assert len(line["points"]) > 2
 
@@ -233,7 +235,9 @@ def test_curves_are_those_of_the_analysis(client: TestClient, results: Results) 
     assert found["measure"] == get(client, "checks")["curves"][0]
     frame = faithfulness_curves(results, found["measure"])
     points = [
-        {name: line[name] for name in (*NAMES, "layer")} | point | {"share": point["x"]}
+        {name: line[name] for name in (*NAMES, "layer")}
+        | point
+        | {"share": point["x"], "images": point["n"]}
         for line in found["lines"]
         for point in line["points"]
     ]
@@ -242,6 +246,8 @@ def test_curves_are_those_of_the_analysis(client: TestClient, results: Results) 
         shares = [point["x"] for point in line["points"]]
         assert shares == sorted(shares)
         assert shares[0] == 0
+    other = get(client, "checks/curves", measure="insertion")["lines"]
+    assert [line["points"] for line in other] != [line["points"] for line in found["lines"]]
 
 
 def test_parts_are_those_of_the_analysis(client: TestClient, results: Results) -> None:
@@ -259,6 +265,9 @@ def test_the_background_is_compared_between_two_models(
     turned = get(client, "checks/background", one=found["other"], other=found["one"])
     for line, other in zip(found["lines"], turned["lines"], strict=True):
         assert line["difference"] == pytest.approx(-other["difference"], abs=1e-12)
+    first, *_, last = results.models
+    third = get(client, "checks/background", one=first, other=last)
+    _same(third["lines"], background_test(results, first, last))
 
 
 # --- right and wrong, agreement, failures, layers ------------------------------------------------
@@ -304,15 +313,18 @@ def test_the_worst_images_come_with_what_is_peculiar(client: TestClient, results
     found = get(client, "checks/failures", metric="coverage", method="rollout", count=4)
     choice = found["choice"]
     assert choice["method"] == "rollout"
-    given = {name: choice[name] for name in ("model", "method", "layer")} | {"count": 4}
+    given = {name: choice[name] for name in ("model", "method", "layer")}
     given["predictions"] = stored_predictions(results)
-    worst = worst_images(results, "coverage", **given)
+    cases = failure_cases(results, "coverage", **given)
+    worst = worst_images(cases, 4)
     assert [one["image"] for one in found["items"]] == list(worst["image"])
     assert [one["value"] for one in found["items"]] == list(worst["value"])
     assert ["; ".join(one["reasons"]) for one in found["items"]] == list(worst["reasons"])
-    _same(found["reasons"], failure_reasons(results, "coverage", **given))
+    _same(found["reasons"], failure_reasons(cases, 4))
     assert "associations" in found["note"]
     assert len(get(client, "checks/failures")["items"]) == 3  # a quarter of 12 images
+    fewer = get(client, "checks/failures", metric="coverage", method="rollout", count=2)
+    assert fewer["items"] == found["items"][:2]
 
 
 def test_maps_change_from_layer_to_layer(client: TestClient, served: Served) -> None:
@@ -327,13 +339,7 @@ def test_maps_change_from_layer_to_layer(client: TestClient, served: Served) -> 
     assert {(one["layer"], one["next"]) for one in points} == {(0, 2), (2, 11)}
 
 
-# --- prototypes and reviews ----------------------------------------------------------------------
-
-
-def test_prototypes_are_listed(store: Path) -> None:
-    for name in ("b", "a"):
-        (store / "prototypes" / name).mkdir(parents=True)
-    assert get(_client(store), "prototypes") == {"names": ["a", "b"]}
+# --- reviews -------------------------------------------------------------------------------------
 
 
 def test_reviews_are_counted_and_damage_is_told(store: Path) -> None:

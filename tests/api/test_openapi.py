@@ -128,6 +128,8 @@ STORED: dict[str, list[Any]] = {
     "label": ["window", "tower"],
     "selection": ["percentile", "mass60", "mean", "matched"],
     "sort": ["iou@90", "area"],
+    "number": [3, 7],
+    "prototype": [3],
 }
 CHECKS = (
     known_checks.not_a_server_error,
@@ -138,7 +140,11 @@ CHECKS = (
 )
 
 
-NAMES = {"detection": ["eager"], "export": ["leaderboard.csv", "study.yml", "manifest.json"]}
+NAMES = {
+    "detection": ["eager"],
+    "prototypes": ["demo"],
+    "export": ["leaderboard.csv", "study.yml", "manifest.json"],
+}
 
 
 @schemathesis.hook

@@ -57,9 +57,10 @@ def test_health_tells_what_is_loaded(client: TestClient, results: Results) -> No
         assert found[what] is True
         assert what not in found["missing"]
     assert set(found["checks"]) == {one["part"] for one in results.manifest["checks"]}
-    for what in ("prototypes", "reviews"):
-        assert not found[what]
-        assert found["missing"][what]
+    assert found["prototypes"] == ["demo"]
+    assert "prototypes" not in found["missing"]
+    assert not found["reviews"]
+    assert found["missing"]["reviews"]
 
 
 def test_health_of_a_study_that_has_just_begun(begun: TestClient) -> None:

@@ -13,13 +13,14 @@ import torch
 
 from sightline.checks import faithfulness
 from sightline.checks.faithfulness import faithfulness_rows
+from sightline.checks.randomisation import randomised_rows
 from sightline.checks.removal import random_colours, source_of
 from sightline.checks.similarity import ssim
 from sightline.checks.table import MEASURES, Job, Row
 from sightline.maps import METHODS, explain
 from sightline.maps.methods import Found
 from sightline.maps.perturbation import cover_of
-from sightline.maps.targets import Classes
+from sightline.maps.targets import Classes, read_target
 from sightline.records import Annotation, InputError, Sample, UnknownNameError
 from tests.checks.test_removal import imputed
 from tests.maps.networks import linear, make_images, one_patch, smooth, tiny
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sightline.models import Inputs, Model
 
 STEPS, SAMPLES = 4, 6
+FULL = "randomisation/full/0"
 IMAGES = make_images(2)
 SAMPLE_LIST = [
     Sample(f"{i}.png", Annotation(f"{i}.png", 56, 40), load=partial(np.copy, image))
@@ -353,6 +355,7 @@ def test_a_model_without_classes_is_asked_about_its_embedding() -> None:
     model = tiny("dinov2")
     names = ("deletion", "random_logit", "faithfulness_correlation")
     found = table(faithfulness_rows(ask(model, "mean", *names, layers=(2,)), SAMPLE_LIST))
+    assert np.isnan(found["random_logit", ""]).all()  # no class, so no other, whatever is blind
     length = model.embeddings(IMAGES).norm(dim=1).tolist()
     assert found["deletion_curve", "0.00"] == pytest.approx(length, rel=1e-4)
     assert np.isfinite(found["faithfulness_correlation", ""]).all()
@@ -364,6 +367,27 @@ def test_a_model_without_classes_is_asked_about_its_embedding() -> None:
     assert isnan(told["random_logit", ""][0])
 
 
+def test_a_detector_is_asked_about_its_most_confident_detection() -> None:
+    model, names = tiny("yolos"), ("deletion", "random_logit")
+    found = [
+        faithfulness_rows(ask(model, method, *names, target=target), SAMPLE_LIST)
+        for method, target in (("saliency", "predicted"), ("saliency", "detection"), ("random", ""))
+    ]
+    pixels = next(model.batches(IMAGES, 2)).pixels
+    with torch.no_grad():
+        output = model(pixels)
+        own = read_target(model, SAMPLE_LIST, "detection").settled(output).scores(output)
+    for rows in found:
+        assert table(rows)["deletion_curve", "0.00"] == pytest.approx(own.tolist(), rel=1e-4)
+        assert np.isnan(table(rows)["random_logit", ""]).all()  # a detection is no class
+    assert table(found[0])["deletion", ""] == table(found[1])["deletion", ""]
+    before = model.digest
+    drawn = table(randomised_rows(replace(ask(model, "saliency"), check=FULL), SAMPLE_LIST))
+    assert np.abs(drawn["spearman", ""]).max() < 0.9
+    assert np.isnan(drawn["correct", ""]).all()
+    assert model.digest == before
+
+
 def test_the_class_asked_for_is_scored(network: Model) -> None:
     for target in (0, 2):
         job = ask(network, "random", "deletion", target=network.classes[target])
@@ -372,6 +396,32 @@ def test_the_class_asked_for_is_scored(network: Model) -> None:
         assert found["deletion_curve", "0.00"][0] == pytest.approx(
             probability(network, pixels, target), abs=1e-5
         )
+
+
+def test_what_a_method_gives_up_has_no_value_and_ends_nothing(
+    network: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DeepLIFT finds of some images alone that it does not hold; here, of bright ones."""
+    real, names = METHODS["saliency"], ("max_sensitivity", "random_logit")
+    usual = table(faithfulness_rows(ask(network, "saliency", *names), SAMPLE_LIST))
+    second, other = (network.prepare(image).pixels for image in IMAGES[::-1])
+    target = int(logits(network, other[0]).argmax())
+
+    def refuses(model: Model, inputs: Inputs, request: Request) -> Found:
+        goal: Any = request.goal
+        for pixels, number in zip(inputs.pixels, goal.numbers.tolist(), strict=True):
+            changed = not any(torch.equal(pixels, one[0]) for one in (second, other))
+            near = (pixels - other[0]).abs().max() < (pixels - second[0]).abs().max()
+            if near and (changed or number != target):
+                raise InputError("saliency does not hold for this image")
+        return real.function(model, inputs, request)
+
+    monkeypatch.setitem(METHODS._entries, real.name, replace(real, function=refuses))
+    found = table(faithfulness_rows(ask(network, "saliency", *names), SAMPLE_LIST))
+    for name in names:
+        first, kept = found[name, ""]
+        assert isnan(first)
+        assert kept == pytest.approx(usual[name, ""][1], rel=1e-4)
 
 
 def test_a_map_of_zeros_has_no_sensitivity_and_no_correlation() -> None:

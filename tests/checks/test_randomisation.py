@@ -96,6 +96,23 @@ def test_the_last_step_from_either_end_is_the_whole_network() -> None:
     assert whole == down
 
 
+def test_images_are_prepared_once_however_many_stages_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    real = Preprocess.__call__
+
+    def count(self: Preprocess, *given: Any) -> Any:
+        seen.append("prepared")
+        return real(self, *given)
+
+    monkeypatch.setattr(Preprocess, "__call__", count)
+    job = _job("randomisation/top-down/4", model=replace(_model(), name="counted"))
+    rows = randomised_rows(job, _samples()[:2])
+    assert len({row.check for row in rows}) == 6
+    assert len(seen) == 3 * 2  # for the classes, for the trained maps, for all stages
+
+
 def test_other_seeds_draw_other_networks() -> None:
     first = _table(_rows("randomisation/full/2"), metric="spearman")
     other = _table(_rows("randomisation/full/3"), metric="spearman")

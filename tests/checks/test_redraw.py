@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from sightline.checks.redraw import redrawn, structure
+from sightline.checks import redraw
+from sightline.checks.redraw import redrawing, redrawn, structure
 from sightline.checks.stages import Stage, all_tensors
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.models.prototypes import PrototypeNetwork
@@ -70,6 +72,48 @@ def test_all_is_restored_after_an_exception_modes_and_random_state_too() -> None
     assert seen == [False, False]
     assert model.digest == digest
     assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_one_group_of_stages_after_another_is_each_drawn_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, stages = loaded("ViTModel"), staged("ViTModel")
+    before, real = copies(model), redraw._drawn
+    drawn: list[str] = []
+
+    def counted(module: nn.Module, name: str, *given: Any) -> Tensor:
+        drawn.append(name)
+        return real(module, name, *given)
+
+    monkeypatch.setattr(redraw, "_drawn", counted)
+    groups = [stages[:1], stages[:3], stages, stages[1:2], (), stages[2:]]
+    counts = []
+    with redrawing(model, 5) as draw:
+        found = []
+        for some in groups:
+            drawn.clear()
+            draw(some)
+            counts.append(len(drawn))
+            found.append(copies(model))
+    after = copies(model)
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+    for some, seen in zip(groups, found, strict=True):
+        with redrawn(model, some, 5):
+            alone = copies(model)
+        assert all(torch.equal(seen[name], value) for name, value in alone.items())
+    sizes = [len(set(stage.tensors) - set(structure(model.network))) for stage in stages]
+    assert counts == [sizes[0], sum(sizes[1:3]), sum(sizes[3:]), 0, 0, sum(sizes[2:])]
+
+
+def test_tensors_that_share_memory_come_back() -> None:
+    network = nn.Module()
+    network.whole = nn.Parameter(torch.arange(6.0).reshape(2, 3))
+    network.part = nn.Parameter(network.whole.data[:1])
+    model: Any = SimpleNamespace(network=network, name="shared")
+    with redrawing(model, 0) as draw:
+        draw([Stage("one", ("whole",))])
+        draw([Stage("one", ("whole",)), Stage("two", ("part",))])
+    assert torch.equal(network.whole.data, torch.arange(6.0).reshape(2, 3))
 
 
 def test_streams_differ_by_tensor_and_seed_and_not_by_what_else_is_drawn() -> None:

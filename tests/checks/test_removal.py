@@ -144,12 +144,16 @@ def test_as_many_go_as_the_share_says(cells: bool) -> None:
         assert values[0][gone[1]].min() > values[0][~gone[1]].max()
 
 
-def test_padding_is_never_taken_away() -> None:
-    plain = linear()
+def letterboxed() -> tuple[Inputs, NDArray[np.bool_]]:
+    """One image that is higher than wide on an input that is not, and what is image there."""
     look = Preprocess(size=(32, 24), fit="letterbox", mean=(0.4, 0.5, 0.6), std=(0.2, 0.3, 0.25))
-    model = replace(plain, preprocess=look)
+    model = replace(linear(), preprocess=look)
     inputs = next(model.batches(make_images(1, height=40, width=20), 1))
-    seen = inputs.geometries[0].content_mask(24, 32)
+    return inputs, inputs.geometries[0].content_mask(24, 32)
+
+
+def test_padding_is_never_taken_away() -> None:
+    inputs, seen = letterboxed()
     assert 0 < seen.sum() < seen.size
     order = Order.of(np.ones((1, 24, 32)), inputs, 0)
     one = torch.tensor([0])
@@ -181,7 +185,8 @@ def test_imputed_pixels_have_noise_of_their_own_whatever_the_batch() -> None:
     copies = torch.from_numpy(rng.standard_normal((3, 3, 24, 32), np.float32))
     gone = torch.from_numpy(rng.random((3, 24, 32)) < 0.5)
     images, numbers = torch.tensor([0, 1, 1]), torch.tensor([1, 1, 2])
-    change, before = Imputed((11, 12), 0.3, 5), copies.clone()
+    whole = (slice(24), slice(32))
+    change, before = Imputed((11, 12), 0.3, 5, (whole, whole)), copies.clone()
     found = change(copies, gone, images, numbers)
     alone = change(copies[1:2], gone[1:2], images[1:2], numbers[1:2])
     assert (copies == before).all()
@@ -193,6 +198,22 @@ def test_imputed_pixels_have_noise_of_their_own_whatever_the_batch() -> None:
         noises.append((one.numpy() - imputed(copy.numpy(), mask))[:, mask][:, :300].ravel())
     assert np.std(noises) == pytest.approx(0.3, rel=0.1)
     assert np.abs(np.corrcoef(noises) - np.eye(3)).max() < 0.15
+
+
+def test_padding_is_no_neighbour_of_what_is_guessed() -> None:
+    inputs, seen = letterboxed()
+    copies = torch.where(torch.from_numpy(seen), inputs.pixels, 50.0)  # of any colour
+    rim = seen & np.roll(~seen, 1, axis=1)
+    gone, first = rim | np.roll(rim, 3, axis=1), torch.tensor([0])
+    change = Imputed.of(inputs, 0.0, 0)
+    found = change(copies, torch.from_numpy(gone)[None], first, first)[0].numpy()
+    columns = np.flatnonzero(seen.any(axis=0))
+    box = slice(columns[0], columns[-1] + 1)
+    wanted = imputed(copies[0, :, :, box].numpy(), gone[:, box])
+    assert np.abs(found[:, :, box] - wanted).max() < 5e-3
+    assert (found[:, ~seen] == 50).all()
+    nothing = change(copies, torch.from_numpy(seen)[None], first, first)[0].numpy()
+    assert not nothing[:, seen].any()  # all of the image is gone: the mean colour
 
 
 def test_random_colours_fill_the_range_that_preprocessing_leaves() -> None:

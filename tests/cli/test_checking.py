@@ -171,6 +171,19 @@ def test_without_a_section_all_checks_are_made_that_the_data_allow(data: str, pa
     assert all((one.images, one.methods) == (3, ("gradcam",)) for _, one in found.asked())  # type: ignore[attr-defined]
 
 
+def test_without_a_classifier_parts_are_left_out_unless_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    study = Study(**LEAST | {"models": "demo/vit-dino", "methods": ["cls"]})
+    found = _with_checks(study, {}).checks
+    assert dict(found.asked()).keys() == {"randomisation", "faithfulness"}
+    assert "parts is left out: it needs a classifier" in capsys.readouterr().out
+    asked = _with_checks(study, {"checks": ["parts"]}).checks
+    assert dict(asked.asked()).keys() == {"parts"}  # the plan then says why it does not fit
+    both = Study(**LEAST | {"models": ["demo/vit-dino", "demo/cnn"]})
+    assert _with_checks(both, {}).checks.parts is not None
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "few.yml"
     file.write_text(to_yaml(Study(**LEAST)))

@@ -220,6 +220,7 @@ def test_annotations_are_found_by_name_and_by_name_without_ending(
         (("layer-maps", "IMAGE", "--method", "cls,mean"), "layer-maps shows one method; got cls"),
         (("all-methods", "IMAGE", "--methods", "gone"), "unknown method 'gone'"),
         (("all-methods", "IMAGE", "--image", "a"), "--image a is for stores"),
+        (("all-methods", "IMAGE", "--prototype", 2), "--prototype 2 is for stores"),
         (("all-methods", "IMAGE", "--format", "gif"), "--format must be of png, svg, pdf, csv"),
         (("all-methods", "IMAGE", "--target", "label"), "--target label"),
         (("all-methods", "NOTES"), "annotations.json"),

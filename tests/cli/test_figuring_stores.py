@@ -50,8 +50,8 @@ def test_choices_are_passed_on(demo_store: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_drawn(demo_store: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'styles'"):
         draw_from_store("style", demo_store, Choice())
-    with pytest.raises(InputError, match="no store holds what it is drawn from"):
-        draw_from_store("perturbation-drops", demo_store, Choice(), out=tmp_path)
+    with pytest.raises(InputError, match="prototype 99 was not perturbed"):
+        draw_from_store("perturbation-drops", demo_store, Choice(prototype=99), out=tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="the folder cannot be made"):
         draw_from_store("styles", demo_store, Choice(), out=tmp_path / "file" / "a.png")

@@ -32,6 +32,7 @@ from sightline.results import open_results
 from sightline.runner import plan_study
 from sightline.store import Store
 from sightline.study import Study, demo_study, load_study
+from sightline.study.benchmark import DataChoice
 from sightline.study.model import Data, Engine, MethodEntry, ModelEntry
 from tests.cli.small import GIVEN, error, numbers, run, words, write_given
 from tests.report.few import draw_few
@@ -520,6 +521,9 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     values["checks"] = {"parts": {"images": 2, "methods": "gradcam", "models": "demo/cnn"}}
     small = Study.from_dict(values)
     monkeypatch.setattr("sightline.study.demo_study", lambda: small)
+    asked = "local_perturbation_analysis: {perturbations: {hue: {type: hue}}}"
+    few = DataChoice("facades", count=2, options={"seed": 7})
+    monkeypatch.setattr("sightline.study.demo_benchmark", lambda: (asked, few))
     draw_few(monkeypatch, "leaderboard", "energy")  # reports have tests of their own
     monkeypatch.chdir(tmp_path)
     said = run("demo", "--out", "my runs", "--workers", 1, columns=80).stdout
@@ -550,6 +554,10 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     for command in commands:
         assert Path(command[2]) == store
         run(*command[1:])
+    assert f"Prototypes of demo/protopnet: {store / 'prototypes' / 'demo'}" in said
+    with open_results(store) as results:
+        assert results.prototypes("demo").about["counts"]["analysed_drops"] == 2
+    assert "Prototypes" in (store / "report" / "index.html").read_text("utf-8")
     assert f"Report: {store / 'report' / 'index.html'}" in said
     assert (store / "report" / "index.html").is_file()
     row = pd.read_csv(store / "report" / "examples" / f"{FIGURES['energy'].file}.csv").iloc[0]

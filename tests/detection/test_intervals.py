@@ -86,6 +86,15 @@ def copies(sides: Sides, weights: Any) -> Sides:
     )  # fmt: skip
 
 
+def needs(points: Any, *totals: Any, slots: int = 1) -> Any:
+    """Ask how many true positives recalls need, of one set of totals after the other."""
+    known, columns = np.zeros(slots), np.empty((slots, len(points) + 1))
+    need = np.empty((len(points) + 1, weighted.LANES))
+    for total in totals:
+        weighted.needs(points, total, known, columns, need)
+    return need
+
+
 def assert_same_curves(sides: Sides, weights: Any, **options: Any) -> None:
     """Compare the curves of weights with those of copies, bit for bit."""
     max_dets = options.get("max_dets", MAX_DETS)
@@ -110,8 +119,8 @@ def assert_same_curves(sides: Sides, weights: Any, **options: Any) -> None:
         mean = np.empty((shape[1], weighted.LANES))
         weighted.weigh_block(
             cell.image, cell.limit, cell.true, cell.false,
-            weighted.peaks_of(cell.true, cell.false), lanes[0], totals[0],
-            np.zeros(weighted.LANES), points, curve, mean, found,
+            weighted.peaks_of(cell.true, cell.false), lanes[0], needs(points, totals[0]),
+            np.zeros(weighted.LANES), curve, mean, found,
         )  # fmt: skip
         np.testing.assert_allclose(mean, curve[:, 1:].mean(axis=1), rtol=1e-13)
         np.testing.assert_array_equal(curve[:, 1:, 0], theirs.precision[:, :, k, a, -1])
@@ -153,11 +162,20 @@ def test_recalls_that_a_rounded_product_would_miss() -> None:
         points = np.concatenate([np.arange(total + 1) / total, np.linspace(0, 1, 101), [-0.5]])
         points = np.unique(np.concatenate([points, np.nextafter(points, -2)]))
         beyond = np.array([np.nextafter(1, 2), 1.2, 1e300, np.inf])
-        need = np.empty((len(points) + 5, weighted.LANES))
-        weighted._needed(np.concatenate([points, beyond]), lanes, need)
+        need = needs(np.concatenate([points, beyond]), lanes)
         expected = [next(m for m in range(-total, total + 1) if m / total >= r) for r in points]
         assert need[: len(points), 0].tolist() == expected
         assert np.isinf(need[len(points) :]).all()
+
+
+@pytest.mark.parametrize("slots", [1, 3, 64])
+def test_what_recalls_need_does_not_depend_on_the_totals_before(slots: int) -> None:
+    rng = np.random.default_rng(slots)
+    totals = rng.integers(1, 9, (20, weighted.LANES)).astype(float)
+    points = np.array(RECALL_POINTS)
+    for count in range(1, 21):
+        kept = needs(points, *totals[:count], slots=slots)
+        np.testing.assert_array_equal(kept, needs(points, totals[count - 1], slots=99))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,7 +14,8 @@ if needed():
 
 from tests.e2e.test_shell import answer
 
-PATHS = ("/", "/image/", "/compare", "/dashboard", "/detection", "/sparsity", "/checks", "/study")
+PATHS = ("/", "/image/", "/compare", "/dashboard", "/detection", "/sparsity", "/checks",
+         "/prototypes", "/study")  # fmt: skip
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LOOKS = [("light", WIDE), ("dark", WIDE), ("light", PHONE)]
 

@@ -23,7 +23,8 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from tests.e2e.conftest import Opens
 
-PAGES = ("Gallery", "Compare", "Dashboard", "Detection", "Sparsity", "Checks", "Study")
+PAGES = ("Gallery", "Compare", "Dashboard", "Detection", "Sparsity", "Checks", "Prototypes",
+         "Study")  # fmt: skip
 
 
 def answer(url: str) -> Any:
@@ -43,7 +44,9 @@ def test_the_bar_names_the_pages_that_the_store_has(open_page: Opens, app_url: s
 
 
 def test_pages_that_the_store_has_not_are_not_in_the_bar(page: Any, app_url: str) -> None:
-    health = answer(f"{app_url}/api/health") | {"detection": [], "sparsity": False, "checks": []}
+    health = answer(f"{app_url}/api/health") | {
+        "detection": [], "sparsity": False, "checks": [], "prototypes": []
+    }  # fmt: skip
     page.route("**/api/health", lambda route: route.fulfill(json=health))
     page.goto(f"{app_url}/study")
     wait_until_shown(page)

@@ -176,10 +176,10 @@ def _has_mark(pid: int, mark: str) -> bool:
 
 def wait_until(true: Any, what: str) -> None:
     """Look again and again until something holds; two minutes without it are a failure."""
-    for _ in range(LONG * 500):
+    for _ in range(LONG * 200):
         if true():
             return
-        time.sleep(0.002)
+        time.sleep(0.005)
     raise AssertionError(f"never: {what}")
 
 

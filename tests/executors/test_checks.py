@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.executors import run_study
+from sightline.checks.table import Row
+from sightline.executors import forecast_study, run_study
+from sightline.records import InputError
 from sightline.results import export_results, open_results
 from sightline.results.diff import diff_results
 from sightline.results.digest import results_digest
 from sightline.store import Store, check_tasks
-from tests.executors.studies import model_study
+from tests.executors.studies import model_study, write_images
 from tests.executors.test_same import StopAfter
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sightline.checks.table import Job
     from sightline.study import Study
 
 
@@ -90,6 +93,52 @@ def test_stopped_and_damaged_runs_go_on_to_the_same_bits(
     for task in check_tasks(store.manifest()):
         assert store.row_file(task).read_bytes() == Store(whole).row_file(task).read_bytes()
     assert diff_results(whole, store.path).same
+
+
+def test_a_check_without_memory_is_made_of_fewer_images_and_maps_stay(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = {**study.to_dict(), "batch": 4, "checks": {"faithfulness": {"methods": "gradcam"}}}
+    asked: list[int] = []
+
+    def greedy(job: Job, samples: Any, partners: Any) -> list[Row]:
+        asked.append(job.batch)
+        if job.batch > 2:
+            raise MemoryError("no room")
+        return [Row(one.image_id, None, job.check, "deletion", "", 0.5) for one in samples]
+
+    monkeypatch.setattr("sightline.runner.checking.check_rows", greedy)
+    few = type(study).from_dict(keys)
+    run = run_study(few, tmp_path, workers=1)
+    assert run.complete
+    assert run.notes[-1] == (
+        "checking demo/cnn ran out of memory with 4 images at once: its tasks are done with 2."
+    )
+    assert run.store.manifest()["batches"] == {"checking demo/cnn": 2}
+    assert {one.batch for one in run.plan.sources if one.kind == "model"} == {4}
+    assert len(run.store.done()) == run.total  # no map was made twice
+    again = run_study(few, tmp_path, workers=1)
+    assert (again.stored, again.finished) == (run.total, 0)
+    assert asked.count(2) == 4
+
+
+def test_what_a_run_would_take_is_told_without_images_that_cannot_be_read(tmp_path: Path) -> None:
+    write_images(tmp_path / "data", 4)
+    study = model_study(
+        models=["demo/cnn"],
+        methods=["gradcam"],
+        layers=-1,
+        data={"name": "folder", "path": str(tmp_path / "data")},
+        checks={"faithfulness": {"measures": "completeness"}},
+    )
+    file = tmp_path / "data" / "images" / "000.png"
+    file.write_bytes(file.read_bytes()[:99])
+    with pytest.raises(InputError, match=r"000\.png"):
+        forecast_study(study, tmp_path)
+    plan, expected, _ = forecast_study(study, tmp_path, skip_bad=True)
+    assert list(plan.skipped or {}) == ["000.png"]
+    checks = [one for one in expected if one.source.kind == "check"]
+    assert [one.rows for one in checks] == [3] * 4
 
 
 def test_checks_are_added_to_a_store_and_count_as_what_differs(

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.analysis.faithful import BETTER, CURVES
 from sightline.figures.layers import draw_layer_changes
-from sightline.figures.removal import draw_removal_curves
+from sightline.figures.removal import _MEASURES, draw_removal_curves
 from sightline.records import InputError, UnknownNameError
 from tests.figures.drawn import assert_legible
 from tests.figures.samples_checks import removal_sample
@@ -55,6 +56,31 @@ def test_areas_that_are_given_have_intervals_and_doubts() -> None:
     assert [text.xy[1] for text in doubts] == [1]  # type: ignore[attr-defined]
     assert "‡: not shown to be better than it" in notes(ax)
     assert notes(figure.axes[0]).startswith("lower is better")
+
+
+def test_what_is_better_is_as_the_analysis_says() -> None:
+    assert {name for name, one in _MEASURES.items() if one.lower} == {
+        name for name in CURVES if BETTER[name] == "lower"
+    }
+    assert set(_MEASURES) == set(CURVES)
+
+
+def test_of_what_should_be_high_the_lower_end_leaves_doubts() -> None:
+    areas = {"method": ["cls", "random"], "measure": ["insertion"] * 2, "value": [0.6, 0.5],
+             "random": [0.5] * 2, "difference_low": [0.0, 0.0],
+             "difference_high": [0.2, 0.0]}  # fmt: skip
+    for low, doubts in ((0.0, 1), (0.01, 0)):
+        areas["difference_low"] = [low, 0.0]
+        ax = draw_removal_curves(small(), areas).axes[1]
+        assert sum(text.get_text() == "‡" for text in ax.texts) == doubts
+
+
+@pytest.mark.parametrize(("images", "bands"), [(10, 1), (9, 0)])
+def test_methods_have_bands_where_images_are_many(images: int, bands: int) -> None:
+    ends = {"low": [0.0, 0.3, 0.7] * 2, "high": [0.1, 0.7, 1.0] * 2, "n": [images] * 6}
+    ax = draw_removal_curves(small(**ends)).axes[0]
+    assert len(ax.collections) == bands  # of the method, not of the random map
+    assert ("bands" in notes(ax)) == bool(bands)
 
 
 def test_very_many_lines_can_be_read() -> None:

@@ -26,7 +26,7 @@ from sightline.models import Model, load_model
 PAIRS = 6
 STEP = 4  # of rows and columns: as good for an AUC
 # Facades that show it: of gradients that gain little, of most methods, and of changed copies.
-MANY, SOME, FEW = 40, 14, 6
+MANY, SOME, FEW = 40, 10, 6
 LITTLE = ("saliency", "smoothgrad", "input_x_gradient", "deeplift")
 # Where `python -m benchmarks.deciding` says that a method finds what decides, and as which of its
 # readings: 0 as studies read it, 1 its part above zero.
@@ -46,10 +46,11 @@ PARAMS: dict[str, float] = {
     "masks": 40,
     "segments": 20,
     "channels": 16,
-    "steps": 8,
-    "stride": 0.143,
+    "steps": 4,
+    "window": 0.2,
+    "stride": 0.2,
 }
-SAMPLES = {"lime": 48, "kernel_shap": 80, "gradient_shap": 8, "smoothgrad": 4, "smoothgrad_ig": 2}
+SAMPLES = {"lime": 24, "kernel_shap": 32, "gradient_shap": 4, "smoothgrad": 2, "smoothgrad_ig": 2}
 
 
 @cache

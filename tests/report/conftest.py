@@ -24,11 +24,12 @@ def _drawn_once() -> Iterator[None]:
 def demo_report(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the report of `demo_store`: read it, do not change it.
 
-    Of examples, which all lines have, it shows those of four lines.
+    Of examples, which all lines have, it shows those of four lines, and of prototypes a few cards.
+    Charts whose names are promised and a picture are there in all formats, other figures as SVG.
     """
     from sightline.report import write_report
     from tests.demo import once
-    from tests.report.few import DPI, draw_few_examples
+    from tests.report.few import CARDS, DPI, LIMIT, draw_few_examples, draw_few_formats
 
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -36,6 +37,9 @@ def demo_report(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     def make(folder: Path) -> Path:
         with pytest.MonkeyPatch.context() as patch:
             draw_few_examples(patch, 4)
-            return write_report(demo_store, folder / "report", dpi=DPI).page.parent
+            draw_few_formats(patch)
+            patch.setattr("sightline.report.write.LIMIT", LIMIT)
+            patch.setattr("sightline.report._feeds_prototypes.SHOWN", CARDS)
+            return write_report(demo_store, folder / "report", dpi=DPI, workers=1).page.parent
 
     return once(shared / "demo_report", make)

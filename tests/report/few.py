@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.report import plates
+from sightline.figures import FIGURES
+from sightline.report import drawing, plates
 from sightline.report import write as writing
 from sightline.report.drawing import Drawing
-from sightline.report.plates import Wanted, example_figures, wanted_figures
+from sightline.report.plates import (
+    Plate,
+    Saving,
+    Wanted,
+    draw_plate,
+    example_figures,
+    wanted_figures,
+)
 
 if TYPE_CHECKING:
     import pytest
 
+    from sightline.report import StoreFigures
+
+NAMED = (
+    *("roc_curves", "pr_curves", "metrics_comparison", "methods_ranking_heatmap"),
+    "sanity_check_comparison",
+)
+"""Files of charts whose names are promised."""
 DPI = 150
 """Of the charts in the demo's report, the least that can be asked for."""
+CARDS = 5
+"""Cards of prototypes in the demo's report."""
+LIMIT = 12_000_000
+"""Signs of the page of the demo's report: not all of its files have room inside."""
 
 
 def draw_few(patch: pytest.MonkeyPatch, *cards: str) -> None:
@@ -42,3 +61,13 @@ def draw_few_examples(patch: pytest.MonkeyPatch, count: int) -> None:
 
     patch.setattr(plates, "example_figures", examples)
     patch.setattr(writing, "example_figures", examples)
+
+
+def draw_few_formats(patch: pytest.MonkeyPatch) -> None:
+    """Have this process save charts of promised names and one picture as asked, others as SVG."""
+
+    def draw(figures: StoreFigures, one: Wanted, how: Saving) -> Plate | str:
+        all_formats = FIGURES[one.card].file in NAMED or one.card == "attribution"
+        return draw_plate(figures, one, how if all_formats else how._replace(formats=("svg",)))
+
+    patch.setattr(drawing, "draw_plate", draw)

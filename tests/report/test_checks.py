@@ -71,7 +71,11 @@ def test_verdicts_stand_beside_the_guides_rule_and_do_not_rank() -> None:
     assert "sharp drop: reliable" in said
     assert '<tr class="base"><th scope="row">edge</th>' in page
     assert "Edges" in said  # which is known of some; the other training of none
+    assert "0.400" in said
     assert "Trained anew" not in said
+    assert "0.700" in words(sanity_html(pd.DataFrame([verdict(training=0.7)])))
+    assert "<b>fail</b>" in page
+    assert "<b>pass</b>" not in page
     plain = sanity_html(pd.DataFrame([verdict(cascade="", guide="")]))
     assert "Its rule for the cascade" not in plain
     assert "must not pass" not in plain
@@ -102,6 +106,8 @@ def test_faithfulness_is_bold_where_it_is_better_than_the_random_map() -> None:
     first, second = page.split("<table")[1:]
     assert first.count("<b>0.300</b>") == 1
     assert '<th scope="row">ig</th><td class="num" data-value="0.3">0.300' in first
+    assert '<tr class="base"><th scope="row">random</th>' in first
+    assert first.count('class="base"') == 1
     assert "Completeness" not in first  # of no line
     assert "Insertion ↑" in first
     assert "Insertion" not in second
@@ -139,6 +145,8 @@ def test_failures_are_associations() -> None:
     assert "vit &lt;cls&gt;" in page
     assert "does not follow" in said
     assert "iou@90" in said
+    assert "a&lt;b 0.100 0.050 small area; wrong class" in said
+    assert "small area 1.00 0.25 0.750 [0.200, 0.900]" in said
     assert "Of the 1 worst of 9 images." in said
     assert "<b>0.030</b>" in page
     assert "in common" not in failures_html(worst, None, "x")

@@ -22,7 +22,7 @@ from sightline.figures import FIGURES
 from sightline.records import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures, _feeds_detection
 from sightline.report._feed import chosen_metrics, directed_metrics
-from sightline.report._feeds import FEEDS, REASONS
+from sightline.report._feeds import FEEDS
 from sightline.report._feeds_curves import _annotated
 from sightline.report._feeds_scores import _feature_metric
 from sightline.report._lines import _equal_baselines
@@ -33,7 +33,7 @@ from sightline.results import open_detection, open_results
 from sightline.store import task_name
 from tests.analysis import stores
 from tests.figures.drawn import assert_drawn, assert_legible
-from tests.report.few import DPI
+from tests.report.few import CARDS, DPI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +51,7 @@ def figures(demo_store: Path) -> Iterator[StoreFigures]:
         found = StoreFigures(results)
         drawn = cache(found.draw)
         patch.setattr(found, "draw", lambda name, choice=ANY: drawn(name, choice))
+        patch.setattr("sightline.report._feeds_prototypes.SHOWN", CARDS)
         yield found
 
 
@@ -92,10 +93,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- every figure --------------------------------------------------------------------------------
 
 
-def test_every_card_has_a_feed_or_a_reason() -> None:
-    assert set(FEEDS) | set(REASONS) == set(FIGURES)
-    assert not set(FEEDS) & set(REASONS)
-    assert all(REASONS.values())
+def test_every_card_has_a_feed() -> None:
+    assert set(FEEDS) == set(FIGURES) == set(StoreFigures.names())
 
 
 @pytest.mark.parametrize("name", sorted(FEEDS))
@@ -110,7 +109,8 @@ def test_every_figure_of_the_demo(
     assert figures.missing(name) == ""
     mine, theirs = tmp_path / "mine", demo_report / wanted[name].file
     drawn = figures.draw(name, wanted[name].choice)
-    dpi = PICTURE_DPI if FIGURES[name].group == "images" else DPI
+    picture = FIGURES[name].group == "images" or name == "prototype-cards"
+    dpi = PICTURE_DPI if picture else DPI
     save_figure(drawn.figure, mine, ("svg",), dpi)  # before the layout is made again
     assert_drawn(drawn.figure)
     assert len(drawn.data)
@@ -122,13 +122,6 @@ def test_every_figure_of_the_demo(
             mine.with_suffix(f".{ending}").read_bytes() == Path(f"{theirs}.{ending}").read_bytes()
         )
     assert escape(drawn.about) in (demo_report / "index.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize("name", sorted(REASONS))
-def test_what_cannot_be_drawn_says_why(name: str, figures: StoreFigures) -> None:
-    assert figures.missing(name) == "no store holds what it is drawn from"
-    with pytest.raises(InputError, match=f"figure '{name}' cannot be drawn from .*: no store"):
-        figures.draw(name)
 
 
 def test_an_unknown_figure(figures: StoreFigures) -> None:
@@ -669,6 +662,9 @@ LACKING = {
 @pytest.mark.parametrize("name", sorted(FEEDS))
 def test_maps_made_elsewhere(name: str, given: StoreFigures) -> None:
     why = given.missing(name)
+    if FIGURES[name].group == "prototypes":
+        assert why.startswith("no benchmark of prototypes is stored")
+        return
     if name in LACKING or FIGURES[name].group == "detection":
         assert why.startswith(LACKING.get(name, LACKING["confusion-matrix"]))
         return

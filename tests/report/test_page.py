@@ -160,7 +160,8 @@ def test_every_section_is_there(page: str) -> None:
     assert keys == [
         "summary", "table-1", "figure-1", "figure-2", "checks", "faithfulness", "leaderboard",
         "layers", "thresholds", "metrics", "breakdowns", "examples", "failures", "single",
-        "correctness", "detection", "guide", "limits", "methods", "references", "files",
+        "correctness", "prototypes", "detection", "guide", "limits", "methods", "references",
+        "files",
     ]  # fmt: skip
 
 

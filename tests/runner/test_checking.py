@@ -121,6 +121,16 @@ def test_maps_that_explain_nothing_are_measured_by_every_target() -> None:
         assert {target for method, target in targets if method == name} == {"", "label"}
 
 
+def test_maps_of_a_model_without_classes_are_measured_once() -> None:
+    """Its embedding is what "" stands for: no work is done under both names."""
+    dino: dict[str, Any] = {"models": ["demo/vit-dino"], "layers": -1, "targets": ["embedding"]}
+    both = checks_of(plan_of(["faithfulness"], methods=["saliency", "cls"], **dino))
+    found = Counter((one.method, one.target) for one in both)
+    assert found == Counter((name, "embedding") for name in ("saliency", "cls", *BASELINES))
+    blind = checks_of(plan_of(["faithfulness"], methods=["cls"], **dino))
+    assert {one.target for one in blind} == {""}
+
+
 def test_another_training_is_a_reference() -> None:
     plan = plan_of(
         {"randomisation": {"ways": "full", "seeds": 1}}, models=["demo/vit"], methods=["cls"]
@@ -186,6 +196,18 @@ def test_maps_that_no_model_makes_are_left_out_and_named(tmp_path: Path) -> None
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"parts fits no maps of the study .demo/cnn: it is made"):
         plan_of({"parts": {"methods": "mean_map"}}, methods=["gradcam", "mean_map"])
+
+
+def test_a_check_that_takes_fewer_images_at_once_leaves_maps_alone(whole: Plan) -> None:
+    small = whole.with_batch("checking demo/cnn", 2)
+    for old, new in zip(whole.sources, small.sources, strict=True):
+        if old.kind == "check":
+            assert (new.batch, new.rules != old.rules, new.key != old.key) == (2, True, True)
+        else:
+            assert new == old
+    every = small.with_batch("demo/cnn", 3)  # the model: its checks have no more than it
+    assert {one.batch for one in checks_of(every)} == {2}
+    assert {one.batch for one in every.sources} == {2, 3}
 
 
 def test_checks_compute_on_one_thread(whole: Plan) -> None:

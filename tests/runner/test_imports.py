@@ -53,7 +53,7 @@ for name in ("pydantic", "duckdb", "captum", "sightline.study", "sightline.resul
 LIGHT = """
 import sys
 import sightline.executors, sightline.runner, sightline.store
-heavy = ("torch", "pandas", "pydantic", "duckdb", "captum", "transformers", "sklearn")
+heavy = ("torch", "numba", "pandas", "pydantic", "duckdb", "captum", "transformers", "sklearn")
 found = [name for name in heavy if name in sys.modules]
 assert not found, found
 """

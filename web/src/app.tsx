@@ -57,6 +57,12 @@ function Bar({ current, onHelp }: BarProps) {
   const pages = usePages();
   const words = useWords();
   const name = current?.name === "image" ? "gallery" : current?.name;
+  const links = useRef<HTMLElement>(null);
+  // On a narrow screen the links go on beyond the edge: the current one is brought into sight.
+  useEffect(() => {
+    const [nav, link] = [links.current, links.current?.querySelector<HTMLElement>("[aria-current]")];
+    if (nav && link) nav.scrollLeft = link.offsetLeft + link.offsetWidth - nav.offsetLeft - nav.clientWidth;
+  }, [name, pages.length]);
   return (
     <header className="bar">
       <Link className="brand" href="/">
@@ -64,7 +70,7 @@ function Bar({ current, onHelp }: BarProps) {
         <span>Sightline</span>
         {health && <span className="study-name">{health.study}</span>}
       </Link>
-      <nav aria-label="Pages">
+      <nav aria-label="Pages" ref={links}>
         {pages.map((page) => (
           <Link key={page.name} href={href(page.path, words)} aria-current={page.name === name ? "page" : undefined}>
             {page.title}

@@ -62,6 +62,8 @@ const WORDS: readonly (readonly [string, string])[] = [
   ["Ceiling", "The best score that is possible when so many pixels are selected."],
   ["Interval", "Where the mean over images lies with 95% confidence. Images, not pixels, are the sample."],
   ["Undefined", "The metric has no value there, for instance without regions. It is counted, never shown as 0."],
+  ["Prototype", "A patch of a training image that a model compares images with, and decides by."],
+  ["Focused, dual", "Copies of an image that are changed where an attribution is high, or where it is low."],
   ["Plausible", "Agreement with people. It does not show that the model decides by what the map shows."],
 ];
 

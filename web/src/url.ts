@@ -219,5 +219,6 @@ export const to = {
   detection: (params: Params = {}) => href("/detection", params),
   sparsity: (params: Params = {}) => href("/sparsity", params),
   checks: (params: Params = {}) => href("/checks", params),
+  prototypes: (params: Params = {}) => href("/prototypes", params),
   study: (params: Params = {}) => href("/study", params),
 };

@@ -8,7 +8,7 @@ from sightline.analysis.chance import against_chance
 from sightline.analysis.correctness import class_scatter, correct_and_wrong
 from sightline.analysis.detection import write_detection_report
 from sightline.analysis.energy import Energy, cumulative_energy
-from sightline.analysis.failures import failure_reasons, worst_images
+from sightline.analysis.failures import Cases, failure_cases, failure_reasons, worst_images
 from sightline.analysis.faithful import (
     background_test,
     faithfulness_curves,
@@ -25,6 +25,7 @@ from sightline.analysis.sparsity import SparsityReport, sparsity_report
 __all__ = [
     "Agreement",
     "Analysis",
+    "Cases",
     "Energy",
     "LineMaps",
     "Scenes",
@@ -36,6 +37,7 @@ __all__ = [
     "class_scatter",
     "correct_and_wrong",
     "cumulative_energy",
+    "failure_cases",
     "failure_reasons",
     "faithfulness_curves",
     "faithfulness_table",

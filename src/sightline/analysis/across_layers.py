@@ -8,7 +8,7 @@ import numpy as np
 
 from sightline.analysis._checked import framed
 from sightline.analysis._rasters import RASTER, coarser, read, spread_over, to_cells
-from sightline.analysis.agreement import CELLS, IMAGES, rank_correlations
+from sightline.analysis.agreement import CELLS, IMAGES
 from sightline.records import InputError
 from sightline.results._lines import make_lines
 from sightline.results.leaderboard import so_far, with_note
@@ -118,6 +118,32 @@ def _cells(scenes: Scenes, line: Line, images: Sequence[str]) -> dict[str, NDArr
     }
 
 
+def _alike(pairs: Sequence[tuple[NDArray[np.float64], ...]]) -> NDArray[np.float64]:
+    """Return Spearman's correlation of each pair; those that are seen alike are ranked together."""
+    groups: dict[bytes, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        groups.setdefault(np.isfinite(pair).all(axis=0).tobytes(), []).append(place)
+    found = np.full(len(pairs), np.nan)
+    for seen, places in groups.items():
+        both = np.stack([pairs[place] for place in places])[..., np.frombuffer(seen, bool)]
+        if both.shape[-1] > 1:
+            found[places] = _spearman(both)
+    return found
+
+
+def _spearman(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlation of pairs `(n, 2, cells)`; NaN where one of two maps is constant."""
+    from scipy.stats import rankdata
+
+    ranks: Any = rankdata(pairs, axis=-1)
+    ranks -= ranks.mean(axis=-1, keepdims=True)
+    one, other = ranks[:, 0], ranks[:, 1]
+    size = np.sqrt((one**2).sum(axis=-1)) * np.sqrt((other**2).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: NDArray[np.float64] = np.clip((one * other).sum(axis=-1) / size, -1, 1)
+    return found
+
+
 def _change(
     line: Line,
     following: Line,
@@ -125,12 +151,12 @@ def _change(
     others: dict[str, NDArray[np.float64]],
 ) -> dict[str, Any]:
     """Return how alike the maps of two layers are."""
-    found = [
-        float(rank_correlations([one, others[image]])[0, 1])
+    pairs = [
+        (one.ravel(), others[image].ravel())
         for image, one in maps.items()
         if image in others and others[image].shape == one.shape
     ]
-    figures = intervals(np.array(found, np.float64).reshape(-1, 1), limits=(-1, 1)).at(0)
+    figures = intervals(_alike(pairs).reshape(-1, 1), limits=(-1, 1)).at(0)
     return {
         "model": line.model,
         "method": line.method,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     Layer = int | Literal["best", "split", "last"]
 
-__all__ = ["ASSOCIATION", "REASONS", "failure_reasons", "worst_images"]
+__all__ = ["ASSOCIATION", "REASONS", "Cases", "failure_cases", "failure_reasons", "worst_images"]
 
 ASSOCIATION = (
     "reasons are associations: what the worst images have more often than others, not what made "
@@ -54,17 +55,39 @@ _WORST = (
 )
 
 
-def worst_images(
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Images with a score, the worst first.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        A line for each: its score, what the model said, what is annotated, and a column for each
+        of `REASONS`, whether it holds.
+    line : Line
+        The maps that were scored.
+    metric : str
+        Name of the score.
+    so_far : str
+        How much of the study is stored, where that is not all.
+    """
+
+    frame: pd.DataFrame
+    line: Line
+    metric: str
+    so_far: str
+
+
+def failure_cases(
     results: Results,
     metric: str | None = None,
     *,
     model: str | None = None,
     method: str | None = None,
     layer: Layer | None = None,
-    count: int = COUNT,
     predictions: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """Return the images on which maps score worst, with what may have to do with it.
+) -> Cases:
+    """Return the images of a study by how badly maps score on them, with what holds of each.
 
     Parameters
     ----------
@@ -72,10 +95,41 @@ def worst_images(
         Of the study.
     metric, model, method, layer
         Which scores; see `Results`. Where names are left out, the best that is no baseline.
-    count
-        How many images at most.
     predictions
         As `predictions_of` returns them, which is asked unless they are given.
+
+    Raises
+    ------
+    InputError
+        If no value of the metric is worse than another.
+    """
+    tables = results._tables
+    name = tables.name(metric)
+    direction = METRICS[name.metric].direction
+    if direction == "neither":
+        raise InputError(f"{name}: no value is worse than another, so no image is the worst")
+    number = layer if isinstance(layer, int) else None
+    where = tables.catalogue.where(model=model, method=method, layer=number)
+    line = find_line(tables, name, where, layer)
+    units = tables.frame(units_of(tables, name, line), line.values())[["image", "value", "chance"]]
+    units = units[units["value"].notna().to_numpy()]
+    known = predictions_of(results) if predictions is None else predictions
+    said = known[(known["model"] == line.model).to_numpy()].drop(columns="model")
+    cases = units.merge(_images(tables, line), on="image").merge(said, on="image", how="left")
+    cases["worth"] = cases["value"] if direction == "higher" else -cases["value"]
+    cases = cases.sort_values(["worth", "image"], kind="stable", ignore_index=True)
+    return Cases(cases.assign(**_held(cases)), line, str(name), so_far(tables))
+
+
+def worst_images(cases: Cases, count: int = COUNT) -> pd.DataFrame:
+    """Return the images on which maps score worst, with what may have to do with it.
+
+    Parameters
+    ----------
+    cases
+        Of `failure_cases`.
+    count
+        How many images at most.
 
     Returns
     -------
@@ -87,36 +141,27 @@ def worst_images(
     Raises
     ------
     InputError
-        If no value of the metric is worse than another, or the count is below 1.
+        If the count is below 1.
     """
-    cases, line, name = _cases(results, metric, (model, method, layer), predictions)
     _check_count(count)
-    worst = cases.head(count)
-    told = [one for one in REASONS if not cases[one].all()]  # what holds everywhere tells nothing
+    frame = cases.frame
+    worst = frame.head(count)
+    told = [one for one in REASONS if not frame[one].all()]  # what holds everywhere tells nothing
     held = worst[told].fillna(value=False).to_numpy(np.bool_)
     reasons = ["; ".join(np.array(told)[row]) for row in held]
-    frame = worst.assign(reasons=reasons)[list(_WORST)].reset_index(drop=True)
-    return _named(
-        frame, line, name, f"the {len(frame)} worst of {len(cases)} images with a score", results
-    )
+    found = worst.assign(reasons=reasons)[list(_WORST)].reset_index(drop=True)
+    return _named(found, cases, f"the {len(found)} worst of {len(frame)} images with a score")
 
 
-def failure_reasons(
-    results: Results,
-    metric: str | None = None,
-    *,
-    model: str | None = None,
-    method: str | None = None,
-    layer: Layer | None = None,
-    count: int = COUNT,
-    predictions: pd.DataFrame | None = None,
-) -> pd.DataFrame:
+def failure_reasons(cases: Cases, count: int = COUNT) -> pd.DataFrame:
     """Return what the images on which maps score worst have more often than the rest.
 
     Parameters
     ----------
-    results, metric, model, method, layer, count, predictions
-        See `worst_images`.
+    cases
+        Of `failure_cases`.
+    count
+        How many images are the worst.
 
     Returns
     -------
@@ -129,20 +174,18 @@ def failure_reasons(
     Raises
     ------
     InputError
-        If no value of the metric is worse than another, or not at least one image is left beside
-        the worst.
+        If the count is below 1, or not at least one image is left beside the worst.
     """
-    cases, line, name = _cases(results, metric, (model, method, layer), predictions)
     _check_count(count)
-    if len(cases) <= count:
+    scored = len(cases.frame)
+    if scored <= count:
         raise InputError(
-            f"count must leave images to compare the worst with: {len(cases)} have a score; "
-            f"got {count}"
+            f"count must leave images to compare the worst with: {scored} have a score; got {count}"
         )
-    frame = reasons_of(cases[list(REASONS)], count)
+    frame = reasons_of(cases.frame[list(REASONS)], count)
     left = [reason for reason in REASONS if reason not in set(frame["reason"])]
-    about = f"the {count} worst of {len(cases)} images with a score against the rest"
-    frame = _named(frame, line, name, about, results)
+    about = f"the {count} worst of {scored} images with a score against the rest"
+    frame = _named(frame, cases, about)
     told = f"on no image, on all, or not known: {', '.join(left)}" if left else ""
     return with_note(frame, frame.attrs["note"], told)
 
@@ -191,32 +234,6 @@ def reasons_of(held: pd.DataFrame, count: int) -> pd.DataFrame:
 
 
 # --- what is known of images ---------------------------------------------------------------------
-
-
-def _cases(
-    results: Results,
-    metric: str | None,
-    chosen: tuple[str | None, str | None, Layer | None],
-    predictions: pd.DataFrame | None,
-) -> tuple[pd.DataFrame, Line, str]:
-    """Return a line for each image with a score, the worst first, and what holds of it."""
-    tables = results._tables
-    name = tables.name(metric)
-    direction = METRICS[name.metric].direction
-    if direction == "neither":
-        raise InputError(f"{name}: no value is worse than another, so no image is the worst")
-    model, method, layer = chosen
-    number = layer if isinstance(layer, int) else None
-    where = tables.catalogue.where(model=model, method=method, layer=number)
-    line = find_line(tables, name, where, layer)
-    units = tables.frame(units_of(tables, name, line), line.values())[["image", "value", "chance"]]
-    units = units[units["value"].notna().to_numpy()]
-    known = predictions_of(results) if predictions is None else predictions
-    said = known[(known["model"] == line.model).to_numpy()].drop(columns="model")
-    cases = units.merge(_images(tables, line), on="image").merge(said, on="image", how="left")
-    cases["worth"] = cases["value"] if direction == "higher" else -cases["value"]
-    cases = cases.sort_values(["worth", "image"], kind="stable", ignore_index=True)
-    return cases.assign(**_held(cases)), line, str(name)
 
 
 def _images(tables: Tables, line: Line) -> pd.DataFrame:
@@ -275,9 +292,8 @@ def _quarter(values: pd.Series[float], end: str) -> tuple[Any, pd.Series[float]]
 # --- words ---------------------------------------------------------------------------------------
 
 
-def _named(
-    frame: pd.DataFrame, line: Line, name: str, about: str, results: Results
-) -> pd.DataFrame:
+def _named(frame: pd.DataFrame, cases: Cases, about: str) -> pd.DataFrame:
+    line, name = cases.line, cases.metric
     frame.attrs |= {"metric": name, "model": line.model, "method": line.method}
     frame.attrs["association"] = ASSOCIATION
     return with_note(
@@ -285,7 +301,7 @@ def _named(
         f"{name}, {line.told()}: {about}",
         ASSOCIATION,
         f"mean of these: {mean(frame['value']):.3f}" if "value" in frame and len(frame) else "",
-        so_far(results._tables),
+        cases.so_far,
     )
 
 

@@ -17,7 +17,7 @@ from sightline.stats.confidence import intervals
 from sightline.stats.paired import compare_family
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -175,7 +175,8 @@ def background_test(
     one, other
         Full names of two models.
     method
-        A line for each that both models have by default.
+        A line for each that both models have by default. Of maps of several layers that were
+        checked, a line for each layer where both models have the same, else one for the last.
     layer
         Of the maps that coverage is of; see `Results`. Checks have layers of their own.
 
@@ -394,17 +395,28 @@ def _as_precision(names: Sequence[tuple[Any, ...]], table: NDArray[np.float64]) 
             table[np.isnan(table[:, other]), place] = np.nan
 
 
+def _pairs(names: list[tuple[Any, ...]], one: str, other: str) -> Iterator[tuple[int, int]]:
+    """Yield the columns of the same maps of two models: layer by layer, or of the last ones."""
+    sides: list[dict[tuple[Any, ...], dict[Any, int]]] = [{}, {}]
+    for place, (model, method, _, target, layer) in enumerate(names):
+        for side, wanted in zip(sides, (one, other), strict=True):
+            if model == wanted:
+                side.setdefault((method, target), {})[or_none([layer])[0]] = place
+    for key, ours in sides[0].items():
+        theirs = sides[1].get(key, {})
+        if ours.keys() == theirs.keys():
+            yield from ((place, theirs[layer]) for layer, place in ours.items())
+        elif theirs:
+            yield ours[max(ours)], theirs[max(theirs)]
+
+
 def background_of(frame: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
     """Return the table of `background_test` of rows as `Results.checks` returns them."""
     import pandas as pd
 
     rows = frame[(frame["measure"] == "parts_background").to_numpy()]
     names, table = side_by_side(rows, _NAMES)
-    sides = [
-        {(name[1], name[3]): place for place, name in enumerate(names) if name[0] == model}
-        for model in (one, other)
-    ]
-    pairs = [(sides[0][key], sides[1][key]) for key in sides[0] if key in sides[1]]
+    pairs = list(_pairs(names, one, other))
     ours, theirs = (table[:, [pair[side] for pair in pairs]] for side in (0, 1))
     both = np.isfinite(ours) & np.isfinite(theirs)
     gaps = np.where(both, ours - theirs, np.nan)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from sightline.analysis.on_demand import MapKey, OneMap
     from sightline.metrics import Scores as MapScores
-    from sightline.metrics.scores import Columns
     from sightline.results import Results
 
+    Columns = Mapping[str, Any]  # those of `score_maps`, or like them
     ModelScores = Mapping[Name, Mapping[Candidate, tuple[Scores, Scores]]]
 
 __all__ = [
@@ -173,7 +173,7 @@ def figures_of(
 
 
 def figures_at(
-    scores: MapScores, place: int, rule: Rule, visible: float, names: Sequence[str] | None = None
+    scores: Columns, place: int, rule: Rule, visible: float, names: Sequence[str] | None = None
 ) -> ImageFigures:
     """Return the figures of a map against all regions of its image, out of scores by a rule.
 

@@ -13,13 +13,14 @@ from sightline.metrics.spec import Facts
 from sightline.records import InputError, MissingPackageError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from sightline.maps import Maps
-    from sightline.metrics.scores import Columns
     from sightline.records import Annotation, Region
+
+    Columns = Mapping[str, Any]  # those of `score_maps`, or like them
 
 __all__ = ["ImageMap", "figure_of", "maps_or_why", "maps_over", "raster_over", "score_over"]
 

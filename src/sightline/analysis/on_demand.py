@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["MapKey", "NoMapError", "OnDemand", "OneMap", "Rule", "Stack", "one_map", "scores_of"]
 
 # Of maps that stay at hand: on their own grids, and on the rasters on which they are scored.
-_GRIDS, _RASTERS = 64 << 20, 192 << 20
+_GRIDS, _RASTERS = 64 << 20, 32 << 20
+# Of annotations, so that none waits for maps that are read for another.
+_ANNOTATIONS = 64 << 20
 # Images over which the range of values of a data set is looked for.
 _SAMPLE = 32
 # What 32 bits hold without losing digits.
@@ -348,6 +350,7 @@ class OnDemand:
         }
         self._grids: Kept[StoredMaps] = Kept(_GRIDS, _grid_bytes)
         self._rasters: Kept[OneMap] = Kept(_RASTERS, _raster_bytes)
+        self._annotations: Kept[Annotation] = Kept(_ANNOTATIONS, _annotation_bytes)
         self._spans: Kept[Spans] = Kept(1 << 20, lambda found: 64 * len(found))
 
     def source(self, key: MapKey) -> Source:
@@ -378,7 +381,7 @@ class OnDemand:
     def _map(self, image: str, key: MapKey) -> OneMap:
         source = self.source(key)
         maps = _only(self.stored(image, source), [key.layer], [key.head])
-        annotation = self.scenes.sample(image).annotation
+        annotation = self._annotation(image)
         return one_map(self.scenes.scoring, maps, annotation, key, source.sign)
 
     def stored(self, image: str, source: Source) -> StoredMaps:
@@ -386,6 +389,16 @@ class OnDemand:
         if image not in self._images:
             raise UnknownNameError(f"no image {image!r} is stored")
         return self._grids.get((image, source.key), lambda: self._stored(image, source))
+
+    def has(self, image: str, key: MapKey) -> bool:
+        """Say whether the maps of a source on an image are at hand, and its annotation."""
+        source = self._sources.get((key.model, key.method, key.target, key.seed))
+        if source is None or self._annotations.peek(image) is None:
+            return False
+        return self._grids.peek((image, source.key)) is not None
+
+    def _annotation(self, image: str) -> Annotation:
+        return self._annotations.get(image, lambda: self.scenes.sample(image).annotation)
 
     def _stored(self, image: str, source: Source) -> StoredMaps:
         maps = self.scenes.maps_of(source, image)
@@ -423,7 +436,7 @@ class OnDemand:
         if not chosen:
             return []
         some = _only(self.stored(image, source), source.layers, chosen)
-        annotation = self.scenes.sample(image).annotation
+        annotation = self._annotation(image)
         found = []
         for scene in scenes_of(self.scenes.scoring, some, 0, annotation):
             scores = score_maps(
@@ -494,6 +507,11 @@ def _only(
 
 def _grid_bytes(maps: StoredMaps) -> int:
     return 1024 + sum(layer.nbytes for layer in maps.values[0])
+
+
+def _annotation_bytes(one: Annotation) -> int:
+    masks = [getattr(region.mask, "nbytes", 2048) for region in (*one.regions, *one.dropped)]
+    return 1024 + 512 * len(masks) + sum(masks)
 
 
 def _raster_bytes(one: OneMap) -> int:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.concurrency import run_in_threadpool
 
-from sightline.api.state import SCOPE, Served, Service
+from sightline.api.state import AHEAD, SCOPE, Served, Service
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["AnswerCache", "CachedAnswers", "Encoded", "etag_of"]
 
 _LOG = logging.getLogger("sightline")
-_MOST_BYTES = 40 << 20
-# Maps and pictures are kept apart: a few hundred of them would push out all the rest.
-_BULKY, _MOST_BULKY = 32 << 10, 56 << 20
+_MOST_BYTES = 24 << 20
+# Pictures are kept apart: a few hundred of them would push out all the rest. So are maps, which
+# are larger still, and made sooner.
+_BULKY, _MOST_BULKY, _MOST_MAPS = 32 << 10, 24 << 20, 12 << 20
+_MAPS = "/api/maps/"
 # An answer larger than this is passed on as it comes, and not kept.
 _MOST_EACH = 8 << 20
 # What changes though the store does not, or tells of that very moment.
@@ -130,7 +132,7 @@ class CachedAnswers:
     def __init__(self, app: ASGIApp, service: Service, cache: AnswerCache | None = None) -> None:
         self.app, self.service = app, service
         self.cache = AnswerCache() if cache is None else cache
-        self.bulky = AnswerCache(_MOST_BULKY)
+        self.bulky, self.maps = AnswerCache(_MOST_BULKY), AnswerCache(_MOST_MAPS)
         self._under_way: dict[str, asyncio.Future[Encoded | None]] = {}
         self._version = ""
 
@@ -139,6 +141,7 @@ class CachedAnswers:
         if scope["type"] != "http" or not scope["path"].startswith("/api/"):
             await self.app(scope, receive, send)
             return
+        self.service.asked += AHEAD not in scope and scope["path"] not in _FRESH
         served = await self._now()
         scope[SCOPE] = served
         if scope["method"] != "GET" or scope["path"] in _FRESH:
@@ -151,8 +154,8 @@ class CachedAnswers:
         service = self.service
         served = await run_in_threadpool(service.now) if service.due() else service.last
         if served.version != self._version:
-            self.cache.clear()
-            self.bulky.clear()
+            for kept in (self.cache, self.bulky, self.maps):
+                kept.clear()
             self._version = served.version
         return served
 
@@ -175,11 +178,21 @@ class CachedAnswers:
         try:
             found = await _Recorder(self.app, send).run(scope, receive)
             if found is not None and found.status == 200:
-                (self.bulky if found.size > _BULKY else self.cache).put(key, found)
+                self._room(scope.get("path", ""), found).put(key, found)
         finally:
             del self._under_way[key]
             mine.set_result(found)
         return found
+
+    def kept(self, key: str) -> Encoded | None:
+        """Return an answer, if it is there."""
+        return self.cache.get(key) or self.bulky.get(key) or self.maps.get(key)
+
+    def _room(self, path: str, answer: Encoded) -> AnswerCache:
+        """Return where an answer is kept."""
+        if answer.size <= _BULKY:
+            return self.cache
+        return self.maps if path.startswith(_MAPS) else self.bulky
 
 
 class _Asked:
@@ -203,7 +216,7 @@ class _Asked:
         if self._same():
             await _send(Encoded(304, (), b""), tagged)
             return
-        found = self.by.cache.get(self.key) or self.by.bulky.get(self.key)
+        found = self.by.kept(self.key)
         if found is None:
             found = await self.by.make(self.key, self.scope, self.receive, tagged)
         if found is not None:

@@ -6,7 +6,7 @@ count from 0.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,8 +14,10 @@ __all__ = [
     "AgreementLine",
     "AgreementMatrix",
     "Answer",
+    "AttributionInfo",
     "Background",
     "BackgroundLine",
+    "BenchmarkPerturbation",
     "Breakdown",
     "BreakdownLine",
     "Cascade",
@@ -65,6 +67,8 @@ __all__ = [
     "LayerChangesLine",
     "Leaderboard",
     "LeaderboardLine",
+    "Live",
+    "LiveAsked",
     "MapHeader",
     "MapPlace",
     "MethodInfo",
@@ -73,13 +77,31 @@ __all__ = [
     "ModelInfo",
     "Parts",
     "PartsLine",
+    "PerturbationParam",
+    "PerturbationStep",
+    "PerturbationType",
     "Point",
     "Prediction",
     "Problem",
     "Progress",
     "Progression",
     "ProgressionLine",
+    "PrototypeBenchmark",
+    "PrototypeBenchmarkSummary",
+    "PrototypeDetail",
+    "PrototypeDrop",
+    "PrototypeEffect",
+    "PrototypeImage",
+    "PrototypeLine",
+    "PrototypeLines",
     "PrototypeList",
+    "PrototypeMatch",
+    "PrototypeMatches",
+    "PrototypeNatures",
+    "PrototypePremise",
+    "PrototypeRelevance",
+    "PrototypeSource",
+    "PrototypeWeight",
     "Ranking",
     "RankingCell",
     "RankingLine",
@@ -304,6 +326,11 @@ class Health(Answer):
     prototypes: tuple[str, ...] = ()
     reviews: bool = False
     missing: dict[str, str] = Field(default={}, description="Why something is not there.")
+    warming: bool = Field(
+        default=False,
+        description="Whether what is likely to be asked for is still being prepared: answers may "
+        "take longer until then.",
+    )
 
 
 class Progress(Answer):
@@ -1031,7 +1058,10 @@ class FaithfulnessLine(Answer):
     low: float | None
     high: float | None
     random: float | None = Field(description="What a random map gets on the same images.")
-    difference: float | None = Field(description="value − random, paired by image.")
+    difference: float | None = Field(
+        description="value − random, paired by image; null of the random map itself, and of "
+        "max_sensitivity and random_logit, which maps that know nothing pass or fail anyway."
+    )
     difference_low: float | None = Field(description="Lower end of its 95% interval.")
     difference_high: float | None = Field(description="Upper end.")
     better: Literal["higher", "lower", "zero"] = Field(description="Which values are better.")
@@ -1255,10 +1285,345 @@ class Background(Answer):
     note: str
 
 
-class PrototypeList(Answer):
-    """Analyses of prototypes that are stored."""
+class PrototypeBenchmarkSummary(Answer):
+    """A stored benchmark of prototypes, in a line."""
 
-    names: tuple[str, ...]
+    name: str = Field(description="Of the benchmark.", examples=["demo"])
+    model: str
+    data: str = Field(description="The images in words.")
+    score: Literal["similarity", "class_logit"] = Field(
+        description="What perturbations change: the similarity to a prototype, or a class's logit."
+    )
+    images: int = Field(description="In the data; a stride may have taken fewer.")
+    prototypes: int = Field(description="That the model uses; classes where their logit counts.")
+    covered: int | None = Field(
+        description="Prototypes that some image is most similar to; null: not analysed."
+    )
+    accuracy: Figure = Field(description="How often the model is right on the images analysed.")
+
+
+class PrototypeList(Answer):
+    """Benchmarks of prototypes that are stored."""
+
+    benchmarks: tuple[PrototypeBenchmarkSummary, ...] = Field(description="A line for each.")
+
+
+class PrototypeRelevance(Answer):
+    """How much of attributions lies on the object, in the mean."""
+
+    kind: Literal["prototype", "patch"] = Field(
+        description="Where prototypes were taken from, or what images have in common with them."
+    )
+    measure: Literal["energy_relevance", "mask_relevance"] = Field(
+        description="Share of the whole attribution, or of the most relevant pixels."
+    )
+    value: float | None
+    low: float | None
+    high: float | None
+    chance: float | None = Field(description="Mean share of the images that the object takes.")
+    difference: float | None = Field(description="Mean of relevance minus chance.")
+    difference_low: float | None = Field(description="Lower end of its 95% interval.")
+    difference_high: float | None = Field(description="Upper end of its 95% interval.")
+    n: int = Field(description="Prototypes or patches that count.")
+    undefined: int = Field(description="Those that do not: nothing is annotated.")
+    images: int
+    values: tuple[float | None, ...] = Field(description="Of each prototype or patch.")
+    sentence: str
+
+
+class PrototypeEffect(Answer):
+    """What a perturbation does to the score of a prototype, or of all."""
+
+    prototype: int | None = Field(description="Its number; null: all of them.")
+    perturbation: str = Field(description="Its name.")
+    images: int
+    undefined: int = Field(description="Rows without a drop: the score was 0 or less.")
+    focused: float | None = Field(description="Mean drop where the attribution is high.")
+    focused_low: float | None = Field(description="Lower end of its 95% interval.")
+    focused_high: float | None = Field(description="Upper end of its 95% interval.")
+    dual: float | None = Field(description="Mean drop where it is low; null: not asked for.")
+    dual_low: float | None = Field(description="Lower end of its 95% interval.")
+    dual_high: float | None = Field(description="Upper end of its 95% interval.")
+    whole: float | None = Field(description="Mean drop of images changed all over, if asked for.")
+    difference: float | None = Field(description="Mean of focused minus dual drop.")
+    difference_low: float | None = Field(description="Lower end of its 95% interval.")
+    difference_high: float | None = Field(description="Upper end of its 95% interval.")
+    matters: bool | None = Field(
+        description="Whether the interval of the difference lies above 0; null: too few images."
+    )
+    p: float | None = Field(description="Of the sign-flip test of the difference.")
+    p_holm: float | None
+
+
+class PrototypePremise(Answer):
+    """How often changing what the attribution shows costs more than changing all else."""
+
+    rows: int = Field(description="Pairs of image and prototype, times perturbations.")
+    images: int
+    share: float | None = Field(description="Of the rows, in how many the focused drop is larger.")
+    share_low: float | None = Field(description="Lower end of its 95% interval.")
+    share_high: float | None = Field(description="Upper end of its 95% interval.")
+    equal: float | None = Field(description="Share of the rows where both are equal.")
+    prototypes: int = Field(description="With such rows.")
+    prototype_share: float | None = Field(
+        description="Of these, how many have a larger mean focused drop."
+    )
+    difference: float | None = Field(description="Mean of focused minus dual drop.")
+    difference_low: float | None = Field(description="Lower end of its 95% interval.")
+    difference_high: float | None = Field(description="Upper end of its 95% interval.")
+    sentence: str
+
+
+class PrototypeNatures(Answer):
+    """What the similarity to prototypes is made of, counted."""
+
+    matter: dict[str, int] = Field(
+        description="By perturbation: to how many prototypes it matters."
+    )
+    unknown: int = Field(description="Prototypes to which none matters.")
+    undecided: int = Field(description="Prototypes with too few images to say.")
+    uncovered: int = Field(description="Prototypes that no image is most similar to.")
+    sentence: str
+
+
+class PerturbationStep(Answer):
+    """One change of an image."""
+
+    type: str = Field(
+        max_length=40, description="Type, as `offered` lists them.", examples=["brightness"]
+    )
+    params: dict[str, float | str] = Field(
+        default_factory=dict,
+        description="Parameters by name; those not given have their defaults.",
+        examples=[{"factor": 0.3}],
+    )
+
+
+class BenchmarkPerturbation(Answer):
+    """A perturbation of a benchmark."""
+
+    name: str
+    description: str = Field(description="What is done, in words.")
+    steps: tuple[PerturbationStep, ...] = Field(description="Done one after the other.")
+
+
+class PerturbationParam(Answer):
+    """A parameter of a perturbation, as a slider or a choice offers it."""
+
+    name: str
+    default: float | str = Field(description="The usual value.")
+    neutral: float | None = Field(description="With which nothing changes; null: none.")
+    low: float | None = Field(description="Least value that is taken; null: it is a word.")
+    high: float | None = Field(description="Greatest value that is taken; null: it is a word.")
+    step: float = Field(description="Of a slider.")
+    choices: tuple[str, ...] = Field(description="The words; none: it is a number.")
+
+
+class PerturbationType(Answer):
+    """A type of perturbation."""
+
+    type: str = Field(description="Its name.")
+    about: str = Field(description="What it does, exactly.")
+    citation: str = Field(description="Where it is from.")
+    params: tuple[PerturbationParam, ...] = Field(description="What can be chosen.")
+
+
+class AttributionInfo(Answer):
+    """A way to say which pixels make an image similar to a prototype."""
+
+    name: str
+    what: str = Field(description="What it shows.")
+    citation: str = Field(description="Where it comes from.")
+    control: bool = Field(description="Whether it knows nothing of the model.")
+
+
+class PrototypeBenchmark(Answer):
+    """What a benchmark of prototypes found."""
+
+    name: str = Field(description="Of the benchmark.")
+    model: str
+    data: str = Field(description="The images in words.")
+    score: Literal["similarity", "class_logit"] = Field(
+        description="What perturbations change: the similarity to a prototype, or a class's logit."
+    )
+    attribution: str = Field(description="How it was said which pixels count.")
+    images: int = Field(description="In the data; a stride may have taken fewer.")
+    prototypes: int = Field(description="That the model uses; classes where their logit counts.")
+    accuracy: Figure = Field(description="How often the model is right on the images analysed.")
+    relevance: tuple[PrototypeRelevance, ...] = Field(
+        description="Of prototypes and patches; none: not analysed."
+    )
+    perturbations: tuple[BenchmarkPerturbation, ...] = Field(
+        description="That were analysed; none: not analysed."
+    )
+    effects: tuple[PrototypeEffect, ...] = Field(
+        description="Of each perturbation over all prototypes."
+    )
+    natures: PrototypeNatures | None = Field(description="Null: not analysed.")
+    premise: PrototypePremise | None = Field(description="Null: no dual copies were analysed.")
+    cautions: tuple[str, ...] = Field(description="What must be kept in mind, in sentences.")
+    image_ids: tuple[str, ...] = Field(description="Images that are analysed, in order.")
+    offered: tuple[PerturbationType, ...] = Field(description="What the live route can do.")
+    attributions: tuple[AttributionInfo, ...] = Field(
+        description="How the live route can say which pixels count."
+    )
+    note: str
+
+
+class PrototypeWeight(Answer):
+    """What a prototype says for a class."""
+
+    label: str = Field(description="The class.")
+    weight: float = Field(description="By which its similarity is multiplied.")
+
+
+class PrototypeSource(Answer):
+    """Where a prototype was taken from."""
+
+    image: str
+    row: int = Field(description="Of the cell, from 0 at the top.")
+    column: int = Field(description="Of the cell, from 0 at the left.")
+    score: float | None = Field(description="Similarity of the cell to the prototype.")
+    label: str | None = Field(description="Class of that image; null: not known.")
+
+
+class PrototypeLine(Answer):
+    """A prototype."""
+
+    prototype: int = Field(description="Its number, from 0.")
+    label: str | None = Field(description="The class that it says most for; null: not known.")
+    weights: tuple[PrototypeWeight, ...] = Field(
+        description="For each class; none where the model cannot be loaded."
+    )
+    source: PrototypeSource | None = Field(description="Null: not known.")
+    mask_relevance: float | None = Field(
+        description="Share of the most relevant pixels on the object."
+    )
+    energy_relevance: float | None = Field(description="Share of the attribution on the object.")
+    energy_raw: float | None = Field(description="The same of the map before it was scaled.")
+    chance: float | None = Field(description="Share of its image that the object takes.")
+    nature: tuple[str, ...] | None = Field(
+        description="Perturbations that matter, the strongest first; none: unknown; null: not "
+        "decided."
+    )
+    told: str = Field(description="The nature in words.")
+    images: int = Field(description="Images that were analysed with it.")
+    drops: tuple[PrototypeEffect, ...] = Field(description="By perturbation.")
+
+
+class PrototypeLines(Answer):
+    """All prototypes of a benchmark."""
+
+    name: str = Field(description="Of the benchmark.")
+    perturbations: tuple[str, ...] = Field(description="Names, in the order of the benchmark.")
+    lines: tuple[PrototypeLine, ...]
+    note: str
+
+
+class PrototypeDrop(Answer):
+    """What a perturbation takes of one image's score."""
+
+    perturbation: str = Field(description="Its name.")
+    original: float | None = Field(description="The score before.")
+    focused: float | None = Field(description="Drop where the attribution is high.")
+    dual: float | None = Field(description="Drop where it is low; null: not asked for.")
+    whole: float | None = Field(description="Drop of the image changed all over, if asked for.")
+
+
+class PrototypeImage(Answer):
+    """An image that was analysed with a prototype."""
+
+    image: str
+    row: int | None = Field(description="Of the cell; null: the score is of a class.")
+    column: int | None = Field(description="Of the cell; null: the score is of a class.")
+    score: float | None = Field(description="Similarity of the cell, or the logit.")
+    label: str | None = Field(description="Its class; null: not known.")
+    predicted: str | None
+    mask_relevance: float | None = Field(description="Null: not analysed.")
+    energy_relevance: float | None = Field(description="Null: not analysed.")
+    chance: float | None = Field(description="Share of the image that the object takes.")
+    drops: tuple[PrototypeDrop, ...] = Field(description="By perturbation.")
+
+
+class PrototypeDetail(Answer):
+    """A prototype with the images behind its numbers."""
+
+    name: str = Field(description="Of the benchmark.")
+    line: PrototypeLine = Field(description="The prototype.")
+    images: tuple[PrototypeImage, ...] = Field(description="The most similar first.")
+    note: str
+
+
+class PrototypeMatch(Answer):
+    """A prototype that an image is similar to."""
+
+    prototype: int = Field(description="Its number.")
+    label: str | None = Field(description="The class that it says most for.")
+    score: float = Field(description="Similarity of the most similar cell.")
+    row: int = Field(description="Of that cell, from 0 at the top.")
+    column: int = Field(description="Of that cell, from 0 at the left.")
+    box: tuple[float, float, float, float] = Field(
+        description="The cell: x0, y0, x1, y1 as shares of what the network sees."
+    )
+    drops: tuple[PrototypeDrop, ...] = Field(description="Those that are stored, if any.")
+
+
+class PrototypeMatches(Answer):
+    """The prototypes that an image is most similar to."""
+
+    name: str = Field(description="Of the benchmark.")
+    image: str
+    grid: tuple[int, int] = Field(description="Rows and columns of the cells.")
+    lines: tuple[PrototypeMatch, ...]
+
+
+Place = Annotated[int, Field(ge=0, le=10**6)]
+
+
+class LiveAsked(Answer):
+    """An image, a prototype, and what is to be changed."""
+
+    image: str = Field(max_length=200, examples=["facade-00000.png"])
+    prototype: int | None = Field(
+        default=None, ge=0, le=10**6, description="Its number; the most similar unless given."
+    )
+    cell: tuple[Place, Place] | None = Field(
+        default=None, description="Row and column; the most similar unless given."
+    )
+    steps: tuple[PerturbationStep, ...] = Field(
+        min_length=1, max_length=12, description="Changes, done one after the other."
+    )
+    attribution: str | None = Field(
+        default=None, max_length=40, description="Name; that of the benchmark unless given."
+    )
+
+
+class Live(Answer):
+    """Similarities of an image and its changed copies, with their pictures."""
+
+    image: str
+    prototype: int = Field(description="Its number.")
+    cell: tuple[int, int] = Field(description="Row and column that are compared.")
+    grid: tuple[int, int] = Field(description="Rows and columns of the cells.")
+    box: tuple[float, float, float, float] = Field(
+        description="The cell: x0, y0, x1, y1 as shares of what the network sees."
+    )
+    relevant: tuple[float, float, float, float] = Field(
+        description="Box around the most relevant tenth, which a distortion goes by."
+    )
+    attribution: str = Field(description="How it was said which pixels count.")
+    description: str = Field(description="What was done, in words.")
+    original: float | None = Field(description="Similarity before.")
+    focused: float | None = Field(description="Similarity of the focused copy.")
+    dual: float | None = Field(description="Similarity of the dual copy.")
+    focused_drop: float | None = Field(
+        description="Share of the similarity that is gone; null where it was 0 or less."
+    )
+    dual_drop: float | None = Field(description="The same of the dual copy.")
+    original_png: str = Field(description="What the network sees: a data URL of a PNG file.")
+    focused_png: str = Field(description="Changed where the attribution is high, likewise.")
+    dual_png: str = Field(description="Changed where it is low, likewise.")
+    sentence: str
 
 
 class ReviewList(Answer):

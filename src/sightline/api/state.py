@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sightline.data.dataset import Dataset
     from sightline.results._tables import Tables
 
-__all__ = ["Here", "Image", "Region", "SCOPE", "Served", "Service", "get_served"]
+__all__ = ["AHEAD", "Here", "Image", "Region", "SCOPE", "Served", "Service", "get_served"]
 
 T = TypeVar("T")
 
@@ -40,11 +40,13 @@ T = TypeVar("T")
 # them, each with a few numbers for every image, as hold this many numbers.
 _LEAST_KEPT, _MOST_KEPT, _MOST_NUMBERS = 64, 2048, 2_000_000
 # Nor do they take more bytes, about, however many layers and models each is over.
-_MOST_BYTES = 128 << 20
+_MOST_BYTES = 64 << 20
 # Seconds between looks at the folder, and how many times the last reading took must pass.
 _PAUSE, _REST = 1.0, 5.0
 SCOPE = "sightline.served"
 """Where a request holds the moment of the store that it is about."""
+AHEAD = "sightline.ahead"
+"""What marks a request that nobody waits for: the service asks itself, to keep the answer."""
 # What lies in a store and changes no answer.
 _ASIDE = ("lock", "report")
 
@@ -103,6 +105,15 @@ class _Kept:
                     self._locks.pop(key, None)
             return made
 
+    def put(self, key: Hashable, made: Any) -> None:
+        self._keep(key, made, bytes_of(made))
+
+    def peek(self, key: Hashable) -> Any:
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
     def _keep(self, key: Hashable, made: Any, size: int) -> None:
         """Keep a thing, and forget others where there is no room; the last one always stays."""
         with self._lock:
@@ -150,6 +161,14 @@ class Served:
         the longest time is forgotten: keep nothing that is large.
         """
         return self._kept.get(key, make)
+
+    def put(self, key: Hashable, made: Any) -> None:
+        """Keep a thing under a key, in place of what was there."""
+        self._kept.put(key, made)
+
+    def peek(self, key: Hashable) -> Any:
+        """Return what is kept under a key; None where it is not there."""
+        return self._kept.peek(key)
 
     # --- what the store says of itself -----------------------------------------------------------
 
@@ -382,6 +401,14 @@ class Service:
         Whether the service is ending: nothing is to be begun.
     busy : bool
         Whether threads were still at work when it ended.
+    warming : bool
+        Whether what is likely to be asked for is still being prepared.
+    asked : int
+        How many requests of others there were, but for whether there is news.
+    ask : callable or None
+        Has a path answered, for the answer to be kept.
+    when_warm : callable or None
+        Called once all is prepared.
 
     Raises
     ------
@@ -392,6 +419,9 @@ class Service:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).resolve()
         self.trouble, self.closed, self.busy = "", False, False
+        self.warming, self.asked = False, 0
+        self.ask: Callable[[str], object] | None = None
+        self.when_warm: Callable[[], object] | None = None
         self._lock = threading.Lock()
         self._looked = self._cost = 0.0
         self._served = self._read(store_version(self.path))

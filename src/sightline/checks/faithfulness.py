@@ -132,7 +132,9 @@ def faithfulness_rows(job: Job, samples: Sequence[Sample]) -> list[Row]:
         For each image, layer and measure a row; of a curve also one for each point, as metric
         ``MEASURE_curve``, whose threshold is the share of the pixels changed. NaN where a measure
         is undefined: `completeness` of a method that does not promise it, correlations of what is
-        constant, `random_logit` of a target that is no class.
+        constant, `random_logit` of a target that is no class or the only one, and what asks for
+        maps again (`max_sensitivity`, `random_logit`) where the method finds that it does not hold
+        for what is changed (DeepLIFT, LRP).
 
     Raises
     ------
@@ -262,6 +264,21 @@ class _Asked:
             found = card.function(job.model, inputs, request)
         return [layer.detach()[:, 0] for layer in found.maps]
 
+    def tried(self, inputs: Inputs, goal: Goal, like: Sequence[Tensor]) -> list[Tensor]:
+        """Return maps of what is changed; NaN, like other maps, of images that are given up.
+
+        The method did not give up the images as they are: what it finds now is in the change.
+        """
+        count = len(inputs.keys)
+        try:
+            return self.maps(inputs, goal)
+        except InputError:
+            if count == 1:
+                return [torch.full_like(layer[:1], torch.nan) for layer in like]
+        places = torch.arange(count, device=inputs.pixels.device).split(1)
+        alone = [self.tried(_some(inputs, one), goal.take(one), like) for one in places]
+        return [torch.cat(layer) for layer in zip(*alone, strict=True)]
+
     def over_input(self, maps: Tensor) -> Floats:
         """Return maps over the pixels of the input, checked."""
         values = over_input(maps, self.inputs.pixels.shape[2:])
@@ -318,7 +335,7 @@ def _insertion(asked: _Asked, values: Floats) -> tuple[Order, Covered]:
 def _road(asked: _Asked, values: Floats, *, largest: bool = True) -> tuple[Order, Imputed]:
     """The highest pixels are guessed from what is around them."""
     order = Order.of(values, asked.inputs, asked.seed, largest=largest)
-    return order, Imputed(asked.inputs.keys, float(asked.options["noise"]), asked.seed)
+    return order, Imputed.of(asked.inputs, float(asked.options["noise"]), asked.seed)
 
 
 def _road_lerf(asked: _Asked, values: Floats) -> tuple[Order, Imputed]:
@@ -471,16 +488,18 @@ def _max_sensitivity(asked: _Asked, maps: list[Tensor]) -> list[Floats]:
     """Return the largest ‖A' - A‖ / ‖A‖ over images that are like the image, on the map's grid.
 
     What the model predicts for those does not count: they are asked for the same target. A map that
-    ignores the image has 0, which makes it no better; one that is 0 has NaN.
+    ignores the image has 0, which makes it no better; one that is 0 has NaN, and so has an image
+    one of whose likes the method gives up.
     """
     near, batch = asked.options["near"], asked.job.batch
     count = len(asked.ids)
     largest = [np.zeros(count) for _ in maps]
     for part in np.array_split(np.arange(count * near), -(-count * near // batch)):
         images, numbers = torch.from_numpy(part // near).to(maps[0].device), part % near
-        again = asked.maps(_alike(asked, images, numbers), asked.goal.take(images))
+        again = asked.tried(_alike(asked, images, numbers), asked.goal.take(images), maps)
         for most, old, new in zip(largest, maps, again, strict=True):
-            np.maximum.at(most, part // near, _lengths(new - old[images]))
+            with np.errstate(invalid="ignore"):  # NaN stays NaN
+                np.maximum.at(most, part // near, _lengths(new - old[images]))
     return [
         np.divide(most, size, out=np.full(count, np.nan), where=size > 0)
         for most, size in zip(largest, map(_lengths, maps), strict=True)
@@ -496,31 +515,39 @@ def _lengths(maps: Tensor) -> Floats:
 
 def _alike(asked: _Asked, images: Tensor, numbers: NDArray[np.int64]) -> Inputs:
     """Return copies of images whose colours differ by a little, each pixel's by its own."""
-    inputs, rows = asked.inputs, images.tolist()
-    keys = tuple(inputs.keys[image] for image in rows)
+    inputs = _some(asked.inputs, images)
     sources = [
         source_of(key, asked.seed, f"near {number}")
-        for key, number in zip(keys, numbers, strict=True)
+        for key, number in zip(inputs.keys, numbers, strict=True)
     ]
     size = tuple(inputs.pixels.shape[1:])
     reach = asked.options["radius"] / np.reshape(asked.job.model.preprocess.std, (3, 1, 1))
     noise = np.stack([source.uniform(-reach, reach, size) for source in sources])
-    pixels = inputs.pixels[images] + torch.from_numpy(noise).to(inputs.pixels)
-    return Inputs(pixels, tuple(inputs.geometries[image] for image in rows), keys)
+    return inputs._replace(pixels=inputs.pixels + torch.from_numpy(noise).to(inputs.pixels))
+
+
+def _some(inputs: Inputs, images: Tensor) -> Inputs:
+    """Return some of the images of a batch, any of them more than once."""
+    rows = images.tolist()
+    geometries = tuple(inputs.geometries[image] for image in rows)
+    return Inputs(inputs.pixels[images], geometries, tuple(inputs.keys[image] for image in rows))
 
 
 def _random_logit(asked: _Asked, maps: list[Tensor]) -> list[Floats]:
-    """Return the SSIM of the map and that of another class; 1 of a method that explains none."""
+    """Return the SSIM of the map and that of another class; 1 of a method that explains none.
+
+    NaN where there is no other class: of a target that is none, of one class alone.
+    """
     goal, classes = asked.goal, len(asked.job.model.classes)
+    if not isinstance(goal, Classes) or classes < 2:
+        return [np.full(len(asked.ids), np.nan) for _ in maps]
     others = maps
     if asked.card.explains:
-        if not isinstance(goal, Classes) or classes < 2:
-            return [np.full(len(asked.ids), np.nan) for _ in maps]
         drawn = [
             source_of(key, asked.seed, "class").integers(1, classes) for key in asked.inputs.keys
         ]
         step = torch.tensor(drawn, device=goal.numbers.device)
-        others = asked.maps(asked.inputs, Classes((goal.numbers + step) % classes))
+        others = asked.tried(asked.inputs, Classes((goal.numbers + step) % classes), maps)
     pairs = zip(maps, others, strict=True)
     return [ssim(one.double().cpu().numpy(), other.double().cpu().numpy()) for one, other in pairs]
 

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.checks._kept import Kept
-from sightline.checks.redraw import redrawn
+from sightline.checks._prepared import Prepared
+from sightline.checks.redraw import redrawing
 from sightline.checks.similarity import Views, compare, resized
 from sightline.checks.stages import stages_of
 from sightline.checks.table import WAYS, Row
@@ -84,13 +85,15 @@ def randomised_rows(job: Job, samples: Sequence[Sample]) -> list[Row]:
         trained = _trained(job, samples, seen)
         own = _Shown.of(job, trained.maps)
         whole = _STAGES.get(seen, lambda: stages_of(job.model))
-        for place, (name, stages) in enumerate(steps_of(way, whole)):
-            check = f"{job.check}/{place:02d}-{name}"
-            with redrawn(job.model, stages, seed):
-                maps = _tried(job, samples, trained.target)
-                right = _RIGHT.get(f"{seen} {check}", lambda: _right(job, samples))
-            rows += own.rows(check, samples, maps)
-            rows += _correct_rows(job, check, samples, right)
+        once = replace(job, model=Prepared.of(job.model))
+        with redrawing(job.model, seed) as draw:
+            for place, (name, stages) in enumerate(steps_of(way, whole)):
+                check = f"{job.check}/{place:02d}-{name}"
+                draw(stages)
+                maps = _tried(once, samples, trained.target)
+                right = _RIGHT.get(f"{seen} {check}", lambda: _right(once, samples))
+                rows += own.rows(check, samples, maps)
+                rows += _correct_rows(job, check, samples, right)
     return rows
 
 

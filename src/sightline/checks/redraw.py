@@ -40,14 +40,14 @@ from sightline.models.prototypes import PrototypeNetwork
 from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from torch import Generator, Tensor
 
     from sightline.checks.stages import Stage
     from sightline.models import Model
 
-__all__ = ["redrawn", "structure"]
+__all__ = ["redrawing", "redrawn", "structure"]
 
 # Of tokens and positions, at the beginning of a vision transformer's training.
 SPREAD = 0.02
@@ -99,22 +99,71 @@ def redrawn(model: Model, stages: Iterable[Stage], seed: int) -> Iterator[None]:
     >>> model.digest == before
     True
     """
-    network = model.network
-    with undisturbed(network):
-        kept, tensors = structure(network), all_tensors(network)
-        names = [name for stage in stages for name in stage.tensors if name not in kept]
-        for name in names:
-            _check(model, name, tensors)
-        before = {name: tensors[name].detach().clone() for name in names}
+    with redrawing(model, seed) as draw:
+        draw(stages)
+        yield
+
+
+@contextmanager
+def redrawing(model: Model, seed: int) -> Iterator[Callable[[Iterable[Stage]], None]]:
+    """Yield what draws some stages of a model anew, and gives all others back what they learnt.
+
+    `redrawn` for one group of stages after another: what two that follow each other share is
+    drawn once.
+
+    Parameters
+    ----------
+    model, seed
+        As in `redrawn`.
+
+    Examples
+    --------
+    >>> from sightline import load_model
+    >>> from sightline.checks.stages import stages_of
+    >>> model = load_model("demo/cnn")
+    >>> stages, before = stages_of(model), model.digest
+    >>> with redrawing(model, seed=0) as draw:
+    ...     for some in (stages[:1], stages[:2], ()):
+    ...         draw(some)
+    ...         print(model.digest == before)
+    False
+    False
+    True
+    """
+    with undisturbed(model.network):
+        weights = _Weights(model, seed)
         try:
-            with torch.no_grad():
-                for name in names:
-                    tensors[name].copy_(_drawn(network, name, tensors[name], seed))
-            yield
+            yield weights.draw
         finally:
-            with torch.no_grad():
-                for name, values in before.items():
-                    tensors[name].copy_(values)
+            weights.draw(())
+
+
+class _Weights:
+    """The weights of a network, some of them drawn anew."""
+
+    def __init__(self, model: Model, seed: int) -> None:
+        network = model.network
+        self.model, self.seed = model, seed
+        self.kept, self.tensors = structure(network), all_tensors(network)
+        self.scale = _first_scale(network)
+        self.before: dict[str, Tensor] = {}
+
+    def draw(self, stages: Iterable[Stage]) -> None:
+        """Have these stages drawn anew, and no others."""
+        wanted = {name: None for one in stages for name in one.tensors if name not in self.kept}
+        for name in wanted:
+            _check(self.model, name, self.tensors)
+        with torch.no_grad():
+            # The last first: tensors may share their memory.
+            for name in [name for name in self.before if name not in wanted][::-1]:
+                self.tensors[name].copy_(self.before.pop(name))
+            new = [name for name in wanted if name not in self.before]
+            self.before |= {name: self.tensors[name].detach().clone() for name in new}
+            for name in new:
+                module, last = _place(self.model.network, name)
+                source = _source(name, self.seed)
+                values = _drawn(module, last, self.before[name], source, self.scale)
+                self.tensors[name].copy_(values)
 
 
 def structure(network: nn.Module) -> dict[str, str]:
@@ -166,22 +215,20 @@ def _check(model: Model, name: str, tensors: dict[str, Tensor]) -> None:
         )
 
 
-def _drawn(network: nn.Module, name: str, tensor: Tensor, seed: int) -> Tensor:
-    """Return new values of a tensor, on the CPU."""
-    module, last = _place(network, name)
-    source = _source(name, seed)
-    if _is_norm(module) and last in _NORM:
-        return torch.full(tensor.shape, _NORM[last])
-    if last in module._buffers:
+def _drawn(module: nn.Module, name: str, tensor: Tensor, source: Generator, scale: float) -> Tensor:
+    """Return new values of a tensor that a module calls by a name, on the CPU."""
+    if _is_norm(module) and name in _NORM:
+        return torch.full(tensor.shape, _NORM[name])
+    if name in module._buffers:
         shuffled = torch.randperm(tensor.numel(), generator=source)
         return tensor.detach().cpu().flatten()[shuffled].reshape(tensor.shape)
-    if isinstance(module, _DENSE) and last in ("weight", "bias"):
+    if isinstance(module, _DENSE) and name in ("weight", "bias"):
         return _uniform(tensor, 1 / sqrt(max(_inputs(module), 1)), source)
     if isinstance(module, nn.MultiheadAttention):
-        return _attention(tensor, last, source)
+        return _attention(tensor, name, source)
     if isinstance(module, nn.Embedding):
         return _normal(tensor, source)
-    return _other(network, module, last, tensor, source)
+    return _other(module, name, tensor, source, scale)
 
 
 def _source(name: str, seed: int) -> Generator:
@@ -214,9 +261,7 @@ def _attention(tensor: Tensor, name: str, source: Generator) -> Tensor:
     return found
 
 
-def _other(
-    network: nn.Module, module: nn.Module, name: str, tensor: Tensor, source: Generator
-) -> Tensor:
+def _other(module: nn.Module, name: str, tensor: Tensor, source: Generator, scale: float) -> Tensor:
     """Return new values of a parameter that lies in no layer of torch, by its name and shape."""
     if isinstance(module, PrototypeNetwork):
         return torch.rand(tensor.shape, generator=source)
@@ -227,18 +272,18 @@ def _other(
     if any(part in name for part in _TOKENS):
         return _normal(tensor, source)
     if any(part in name for part in _SCALES):
-        return torch.full(tensor.shape, _first_scale(network, module))
+        said = getattr(module, "init_values", None)
+        return torch.full(tensor.shape, said if isinstance(said, int | float) else scale)
     wide = [side for side in tensor.shape if side > 1]
     if len(wide) < 2:
         return _normal(tensor, source)
     return _uniform(tensor, 1 / sqrt(prod(tensor.shape[1:])), source)
 
 
-def _first_scale(network: nn.Module, module: nn.Module) -> float:
-    """Return what the scales of a layer begin with: as the module or the configuration says."""
+def _first_scale(network: nn.Module) -> float:
+    """Return what scales of layers begin with, as the configuration says."""
     configs: Sequence[Any] = [getattr(part, "config", None) for part in network.modules()]
-    said = [getattr(module, "init_values", None)]
-    said += [getattr(config, name, None) for config in configs for name in _SCALE_SETTINGS]
+    said = [getattr(config, name, None) for config in configs for name in _SCALE_SETTINGS]
     return next((float(one) for one in said if isinstance(one, int | float)), 1.0)
 
 

@@ -223,7 +223,7 @@ class Imputed:
 
     A missing pixel is the weighted mean of its eight neighbours (1/6 beside, 1/12 across a corner),
     all at once, plus normal noise: what is left then does not give away which pixels were taken.
-    Where nothing is left, the mean colour. [1]_
+    Padding is nobody's neighbour. Where nothing is left, the mean colour. [1]_
 
     Attributes
     ----------
@@ -233,6 +233,8 @@ class Imputed:
         Standard deviation, in the units of the network's input.
     seed : int
         With the image and the number of the point, it decides the noise.
+    seen : tuple of pairs of slices
+        Rows and columns of each that are image; the rest is padding.
 
     References
     ----------
@@ -243,22 +245,39 @@ class Imputed:
     keys: tuple[int, ...]
     noise: float
     seed: int
+    seen: tuple[tuple[slice, slice], ...]
+
+    @classmethod
+    def of(cls, inputs: Inputs, noise: float, seed: int) -> Imputed:
+        """Return how pixels of these inputs are guessed."""
+        size = inputs.pixels.shape[2:]
+        masks = (geometry.content_mask(*size) for geometry in inputs.geometries)
+        return cls(inputs.keys, noise, seed, tuple(_rectangle(mask) for mask in masks))
 
     def __call__(self, copies: Tensor, gone: Tensor, images: Tensor, numbers: Tensor) -> Tensor:
         """Return the copies changed where pixels are gone `(n, height, width)`."""
         pixels, missing = copies.float().cpu().numpy().copy(), gone.cpu().numpy()
-        keys, points = [self.keys[image] for image in images.tolist()], numbers.tolist()
+        which, points = images.tolist(), numbers.tolist()
 
         def fill(at: int) -> None:
-            source = source_of(keys[at], self.seed, f"noise {points[at]}")
+            source = source_of(self.keys[which[at]], self.seed, f"noise {points[at]}")
             drawn = self.noise * source.standard_normal(pixels[at].shape)
-            hole = missing[at]
-            pixels[at] = np.where(hole, filled_in(pixels[at], hole) + drawn, pixels[at])
+            seen = self.seen[which[at]]
+            image, hole = pixels[at][:, *seen], missing[at][seen]
+            image[...] = np.where(hole, filled_in(image, hole) + drawn[:, *seen], image)
 
         # While a GPU waits, all cores; where the network runs on them, its own alone.
         workers = 1 if copies.is_cpu else threads_for(None, len(pixels), 1)
         in_threads(fill, range(len(pixels)), workers)
         return torch.from_numpy(pixels).to(copies)
+
+
+def _rectangle(mask: NDArray[np.bool_]) -> tuple[slice, slice]:
+    """Return the rows and the columns that a mask has cells in."""
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return slice(0), slice(0)
+    return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
 
 
 def random_colours(model: Model, inputs: Inputs, seed: int) -> Tensor:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from sightline.records import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
 __all__ = [
@@ -57,19 +59,23 @@ class Views:
         HOG, centred, of length 1.
     top : array (maps, cells)
         How much of each cell is among the highest tenth, of length 1.
+    windows : tuple of two arrays (maps, rows, columns)
+        Mean and variance in each window of SSIM.
     """
 
     maps: Floats
     ranks: Floats
     edges: Floats
     top: Floats
+    windows: tuple[Floats, Floats]
 
     @classmethod
     def of(cls, maps: ArrayLike) -> Views:
         """Return the views of maps `(maps, rows, columns)`."""
         values = scaled(maps)
         flat = values.reshape(len(values), -1)
-        return cls(values, _ranks(flat), _centred(_histograms(values)), _unit(_top(flat)))
+        edges = _centred(_histograms(values))
+        return cls(values, _ranks(flat), edges, _unit(_top(flat)), _windows(values))
 
 
 def compare(first: Views, second: Views) -> dict[str, Floats]:
@@ -85,7 +91,7 @@ def compare(first: Views, second: Views) -> dict[str, Floats]:
     _check_pair(first.maps, second.maps)
     return {
         "spearman": _products(first.ranks, second.ranks),
-        "ssim": _structural(first.maps, second.maps),
+        "ssim": _ssim((first.maps, *first.windows), (second.maps, *second.windows)),
         "hog": _products(first.edges, second.edges),
         "overlap": _products(first.top, second.top),
     }
@@ -137,7 +143,8 @@ def ssim(first: ArrayLike, second: ArrayLike) -> Floats:
     ----------
     Wang et al. 2004, Image quality assessment: from error visibility to structural similarity.
     """
-    return _structural(*_pair(first, second))
+    a, b = _pair(first, second)
+    return _ssim((a, *_windows(a)), (b, *_windows(b)))
 
 
 def hog(first: ArrayLike, second: ArrayLike) -> Floats:
@@ -207,7 +214,11 @@ def _ranks(flat: Floats) -> Floats:
     ranks = np.empty_like(flat)
     for row, order, values in zip(ranks, np.argsort(flat, axis=1), flat, strict=True):
         ordered = values[order]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        new = ordered[1:] != ordered[:-1]
+        if new.all():
+            row[order] = np.arange(0.5, len(ordered))
+            continue
+        starts = np.flatnonzero(np.append(True, new))
         stops = np.append(starts[1:], len(ordered))
         row[order] = np.repeat((starts + stops) / 2, stops - starts)
     return np.where(np.isnan(flat), np.nan, _centred(ranks))
@@ -224,26 +235,48 @@ def _top(flat: Floats) -> Floats:
     return np.where(np.isnan(flat), np.nan, above + level * share[:, None])
 
 
-def _structural(first: Floats, second: Floats) -> Floats:
-    sides = tuple(min(WINDOW, side) for side in first.shape[1:])
-    means = [_window_means(values, *sides) for values in (first, second)]
-    both = _window_means(first * second, *sides) - means[0] * means[1]
-    squares = [_window_means(values * values, *sides) for values in (first, second)]
-    spread = sum(
-        np.maximum(square - mean * mean, 0) for square, mean in zip(squares, means, strict=True)
+def _ssim(first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
+    """Return SSIM from maps with the means and variances of their windows.
+
+    Pair by pair: what is computed of one pair stays in the caches of a processor.
+    """
+    pairs = (
+        tuple(part[place : place + 1] for part in (*first, *second))
+        for place in range(len(first[0]))
     )
-    level = (2 * means[0] * means[1] + _LUMINANCE) / (means[0] ** 2 + means[1] ** 2 + _LUMINANCE)
-    structure = (2 * both + _CONTRAST) / (spread + _CONTRAST)
+    return np.array([_structural(*pair)[0] for pair in pairs])
+
+
+def _structural(
+    one: Floats,
+    mean: Floats,
+    spread: Floats,
+    other: Floats,
+    mean_other: Floats,
+    spread_other: Floats,
+) -> Floats:
+    """Return SSIM of two maps of the same shape, each with mean and variance in its windows."""
+    product = mean * mean_other
+    both = _window_means(one * other) - product
+    level = (2 * product + _LUMINANCE) / (mean**2 + mean_other**2 + _LUMINANCE)
+    structure = (2 * both + _CONTRAST) / (spread + spread_other + _CONTRAST)
     found: Floats = (np.maximum(level, 0) * structure).mean(axis=(1, 2))
     return found
 
 
-def _window_means(values: Floats, rows: int, columns: int) -> Floats:
+def _windows(maps: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance in each window that lies on a map."""
+    mean = _window_means(maps)
+    return mean, np.maximum(_window_means(maps * maps) - mean * mean, 0)
+
+
+def _window_means(values: Floats) -> Floats:
     """Return the mean of each window that lies on a map; along one side, then along the other."""
     from scipy.ndimage import uniform_filter1d
 
     found = values
-    for axis, side in ((1, rows), (2, columns)):
+    for axis in (1, 2):
+        side = min(WINDOW, values.shape[axis])
         inside = slice(side // 2, side // 2 + values.shape[axis] - side + 1)
         means = uniform_filter1d(found, side, axis=axis)
         found = means[:, inside] if axis == 1 else means[:, :, inside]

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from sightline import __version__
 from sightline.cli import (
     analysing,
+    benchmarking,
     checking,
     comparing,
     detecting,
@@ -463,6 +464,7 @@ app.command()(comparing.compare)
 app.command()(statistics.stats)
 app.command()(statistics.sparsity)
 app.command()(checking.sanity)
+app.command()(benchmarking.benchmark)
 app.command()(detecting.detect)
 app.command()(reporting.report)
 app.command()(serving.serve)

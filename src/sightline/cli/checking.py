@@ -221,10 +221,9 @@ def _with_checks(study: "Study", asked: dict[str, Any], *, kept: bool = False) -
     """
     from sightline.study import Study
 
-    usual = ["randomisation", "faithfulness", *(["parts"] * (study.data.name == "facades"))]
     values = study.to_dict()
     own: dict[str, Any] = values["checks"]
-    names = asked.get("checks") or list(own) or usual
+    names = asked.get("checks") or list(own) or _usual(study)
     for key in ("ways", "seeds"):
         if key in asked and "randomisation" not in names:
             raise InputError(f"--{key}: is of the check randomisation, got {', '.join(names)}")
@@ -235,6 +234,21 @@ def _with_checks(study: "Study", asked: dict[str, Any], *, kept: bool = False) -
                 options[key] = asked[key]
     section = {**own, **section} if kept else section
     return Study.from_dict({**values, "checks": section}, "checks")
+
+
+def _usual(study: "Study") -> list[str]:
+    """Return the checks that the data and the models of a study allow."""
+    from sightline.runner import Shelf
+
+    names = ["randomisation", "faithfulness"]
+    if study.data.name != "facades":
+        return names
+    shelf = Shelf()
+    models = (shelf.model(entry.full, entry.fit or study.fit) for entry in study.models)
+    if any(model.classes and not model.detects for model in models):
+        return [*names, "parts"]
+    show("The check parts is left out: it needs a classifier, and the study has none.")
+    return names
 
 
 # --- what is shown -------------------------------------------------------------------------------

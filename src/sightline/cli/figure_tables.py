@@ -23,6 +23,7 @@ _GROUPS = {
     "scores": "scores",
     "curves": "curves",
     "checks": "checks of maps",
+    "prototypes": "prototypes",
     "detection": "detections",
 }
 

@@ -35,8 +35,8 @@ def figure(
         typer.Option(
             "--model",
             "-m",
-            help="Model: of a store, only this one; of an image, as `sightline explain` takes it "
-            "(demo/vit unless given).",
+            help="Model: of a store, only this one (of detections and prototypes, the name of the "
+            "evaluation); of an image, as `sightline explain` takes it (demo/vit unless given).",
         ),
     ] = None,
     method: Annotated[
@@ -72,6 +72,14 @@ def figure(
     image: Annotated[
         str | None, typer.Option(help="Image of a store, by its id; a usual one unless given.")
     ] = None,
+    prototype: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Prototype of a benchmark in a store, by its number: prototype-cards and "
+            "perturbation-drops show it alone.",
+        ),
+    ] = None,
     annotations: Annotated[
         Path | None,
         typer.Option(help="File of annotations, the image's among them, for outlines and scores."),
@@ -98,11 +106,12 @@ def figure(
         if annotations is not None:
             raise InputError("--annotations is for images; a store knows its own")
         number = number_or_word("layer", layer, ("best", "last", "split"))
-        choice = Choice(metric, model, method, number, target, image)
+        choice = Choice(metric, model, method, number, target, image, prototype)
         draw_from_store(name, where, choice, out=out, formats=formats, dpi=dpi)
         return
-    if image is not None:
-        raise InputError(f"--image {image} is for stores; {where} is an image")
+    for option, value in (("image", image), ("prototype", prototype)):
+        if value is not None:
+            raise InputError(f"--{option} {value} is for stores; {where} is an image")
     methods = None if method is None else [one.strip() for one in method.split(",") if one.strip()]
     if methods is None and name == "all-methods":
         methods = ["all"]

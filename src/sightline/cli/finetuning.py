@@ -1,6 +1,5 @@
 """The command that trains a variant of a model."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from sightline.cli.option_words import read_option
+from sightline.cli.option_words import DATA_EXAMPLE, split_data
 from sightline.cli.options import DeviceOption
 from sightline.cli.printing import listed, own_name, progress, show, show_json
 from sightline.records import InputError
@@ -22,8 +21,6 @@ __all__ = ["finetune", "read_data", "read_held_out"]
 
 Strategy: TypeAlias = Literal["linear_probe", "lora", "full"]
 
-_DATA = "facades,count=2000,seed=1 or folder:PATH,split=train"
-
 
 def finetune(
     model: Annotated[
@@ -34,7 +31,7 @@ def finetune(
         str,
         typer.Option(
             help="Images with labels, which are the classes: a data set as NAME[:PATH][,option="
-            f"value…], say {_DATA}."
+            f"value…], say {DATA_EXAMPLE}."
         ),
     ],
     strategy: Annotated[
@@ -142,11 +139,7 @@ def read_data(text: str, option: str) -> "Dataset":
     from sightline.data import load_dataset
     from sightline.records import SightlineError
 
-    parts = re.fullmatch(r"([A-Za-z_]+)(?::(.*?))?((?:,[a-z_]+=[^,]*)*)", text)
-    if parts is None:
-        raise InputError(f"{option} must be a data set, say {_DATA}, got {text!r}")
-    name, path, rest = parts.groups()
-    options = dict(read_option(one, option) for one in rest.split(",")[1:])
+    name, path, options = split_data(text, option)
     try:
         return load_dataset(name, path, **options)
     except SightlineError as error:

@@ -32,7 +32,8 @@ __all__ = [
 ]
 
 _OWN = (
-    "One of your own: hf:FOLDER (config.json, model.safetensors), hf:ID of the hub, timm:NAME; "
+    "One of your own: hf:FOLDER (config.json, model.safetensors), hf:ID of the hub, timm:NAME, "
+    "cabrnet:FOLDER (a checkpoint of CaBRNet); "
     "or in Python load_model(network, Description(…))."
 )
 

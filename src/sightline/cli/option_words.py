@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,17 @@ if TYPE_CHECKING:
     from sightline.maps.targets import Target
     from sightline.models import Model
 
-__all__ = ["TARGET_HELP", "check_target", "is_classless", "read_option", "read_target"]
+__all__ = [
+    "DATA_EXAMPLE",
+    "TARGET_HELP",
+    "check_target",
+    "is_classless",
+    "read_option",
+    "read_target",
+    "split_data",
+]
+
+DATA_EXAMPLE = "facades,count=2000,seed=1 or folder:PATH,split=train"
 
 TARGET_HELP = (
     "What to explain: predicted (the most likely class), a class by name or number, embedding "
@@ -84,3 +95,23 @@ def read_option(text: str, named: str = "--option") -> tuple[str, Any]:
         except (KeyError, ValueError):
             continue
     return name, value
+
+
+def split_data(text: str, option: str) -> tuple[str, str | None, dict[str, Any]]:
+    """Return name, path and options of the data set that NAME[:PATH][,option=value…] says.
+
+    Raises
+    ------
+    InputError
+        If it says none; the message names the option.
+
+    Examples
+    --------
+    >>> split_data("folder:my/images,split=train", "--data")
+    ('folder', 'my/images', {'split': 'train'})
+    """
+    parts = re.fullmatch(r"([A-Za-z_]+)(?::(.*?))?((?:,[a-z_]+=[^,]*)*)", text)
+    if parts is None:
+        raise InputError(f"{option} must be a data set, say {DATA_EXAMPLE}, got {text!r}")
+    name, path, rest = parts.groups()
+    return name, path, dict(read_option(one, option) for one in rest.split(",")[1:])

@@ -165,6 +165,8 @@ def demo(
 ) -> None:
     """Run a study that ships: drawn church fronts, four small models, ten methods.
 
+    It ends with an analysis of prototypes (see `sightline benchmark`) and the report.
+
     With --photos: real photographs and a model of ImageNet, which the extra efficientnet installs.
 
     Some minutes on two cores; stopped half-way, the same command goes on where it was.
@@ -182,8 +184,24 @@ def demo(
     compared = ("gradcam", "centre") if photos else ("cls", "centre")
     lines = demo_lines(path, own_name(), compared, checked=bool(study.checks))
     show(*finished_lines(done, own_name()), *lines)
+    if not photos:
+        show(_demo_prototypes(path))
     if with_report:
         show(*_demo_report(path))
+
+
+def _demo_prototypes(path: Path) -> str:
+    """Analyse the prototypes of the model that ships; return where the results are."""
+    from sightline.models import load_model
+    from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
+    from sightline.study import demo_benchmark
+    from sightline.study.benchmark import parse_benchmark
+
+    text, images = demo_benchmark()
+    with progress("Loading") as move:
+        asked = BenchmarkJob(parse_benchmark(text), load_model("demo/protopnet"), images)
+        done = run_benchmark(asked, path, name="demo", text=text, progress=move)
+    return f"Prototypes of demo/protopnet: {done.path}"
 
 
 def _demo_report(path: Path) -> list[str]:

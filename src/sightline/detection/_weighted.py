@@ -38,6 +38,7 @@ __all__ = [
     "Weighted",
     "cells",
     "check_same_evaluation",
+    "needs",
     "peaks_of",
     "perfect",
     "truth_counts",
@@ -53,6 +54,8 @@ _SLICE = 8
 """Blocks of lanes that a thread takes at a time in a large cell."""
 _LARGE = 5000
 """Events of a large cell."""
+_SLOTS = 256
+"""Totals of ground truths of which it is kept what recalls need."""
 
 
 class Cell(NamedTuple):
@@ -128,20 +131,34 @@ def collect(
 
 
 @compiled
-def _needed(points: Array, total: Array, need: Array) -> None:
-    """Write how many true positives each recall needs (R + 1, LANES), the last one endless."""
+def _needed(points: Array, total: float, need: Array) -> None:
+    """Write how many true positives each recall needs (R + 1), the last one endless."""
+    for r in range(points.size):
+        if points[r] > 1:
+            need[r] = np.inf
+            continue
+        many = np.ceil(points[r] * total)
+        while many > 0 and (many - 1) / total >= points[r]:
+            many -= 1
+        while many / total < points[r]:
+            many += 1
+        need[r] = many
+    need[points.size] = np.inf
+
+
+@compiled
+def needs(points: Array, total: Array, known: Array, columns: Array, need: Array) -> None:
+    """Write how many true positives each recall needs (R + 1, LANES), the last one endless.
+
+    Totals come again and again: `columns` (slots, R + 1) keeps what the totals in `known` (slots)
+    need, 0 where there is none yet.
+    """
     for b in range(LANES):
-        for r in range(points.size):
-            if points[r] > 1:
-                need[r, b] = np.inf
-                continue
-            many = np.ceil(points[r] * total[b])
-            while many > 0 and (many - 1) / total[b] >= points[r]:
-                many -= 1
-            while many / total[b] < points[r]:
-                many += 1
-            need[r, b] = many
-        need[points.size, b] = np.inf
+        slot = int(total[b]) % known.size
+        if known[slot] != total[b]:
+            _needed(points, total[b], columns[slot])
+            known[slot] = total[b]
+        need[:, b] = columns[slot]
 
 
 @compiled
@@ -192,24 +209,21 @@ def weigh_block(
     false: Array,
     peaks: Array,
     weights: Array,
-    total: Array,
+    need: Array,
     start: Array,
-    points: Array,
     curve: Array,
     mean: Array,
     found: Array,
 ) -> None:
     """Follow the events of one cell with one block of weights (images, LANES).
 
-    `total` (LANES) counts the ground truths, `start` (LANES) the ones found before all events.
-    `curve` (T, R + 1, LANES) gets the highest precision at each recall or beyond, from place 1 on,
-    `mean` (T, LANES) its mean over the recalls, `found` (M, T, LANES) the true events within
-    each limit. Lanes whose total is 0 mean nothing.
+    `need` (R + 1, LANES) says how many true positives each recall needs, `start` (LANES) how many
+    ground truths are found before all events. `curve` (T, R + 1, LANES) gets the highest precision
+    at each recall or beyond, from place 1 on, `mean` (T, LANES) its mean over the recalls, `found`
+    (M, T, LANES) the true events within each limit. Lanes whose total is 0 mean nothing.
     """
     thresholds = curve.shape[0]
     full = (1 << thresholds) - 1 if thresholds < 63 else 0x7FFFFFFFFFFFFFFF
-    need = np.empty((points.size + 1, LANES))
-    _needed(points, total, need)
     base, wrong = np.zeros(LANES), np.zeros((thresholds, LANES))
     right, at = np.zeros((thresholds, LANES)), np.zeros((thresholds, LANES), np.int64)
     value = np.empty(LANES)
@@ -263,6 +277,8 @@ def weigh(
     """
     curve = np.empty((precision.shape[1], points.size + 1, LANES))
     peaks, start = peaks_of(true, false), np.zeros(LANES)
+    known, columns = np.zeros(_SLOTS), np.empty((_SLOTS, points.size + 1))
+    need = np.empty((points.size + 1, LANES))
     for n in range(weights.shape[0]):
         some = False
         for b in range(LANES):
@@ -270,9 +286,9 @@ def weigh(
         if not some:
             precision[n], recall[n] = np.nan, np.nan
             continue
-        safe = np.maximum(totals[n], 1.0)
+        needs(points, np.maximum(totals[n], 1.0), known, columns, need)
         weigh_block(
-            image, limit, true, false, peaks, weights[n], safe, start, points, curve,
+            image, limit, true, false, peaks, weights[n], need, start, curve,
             precision[n], recall[n],
         )  # fmt: skip
         for b in range(LANES):
@@ -311,17 +327,17 @@ def perfect(
     """
     curve = np.empty((thresholds, points.size + 1, LANES))
     found = np.empty((1, thresholds, LANES))
-    start, totals, mean = np.zeros(LANES), np.full(LANES, total), np.empty((thresholds, LANES))
-    peaks = peaks_of(true, false)
+    start, mean = np.zeros(LANES), np.empty((thresholds, LANES))
+    peaks, need = peaks_of(true, false), np.empty((points.size + 1, LANES))
+    known, columns = np.zeros(1), np.empty((1, points.size + 1))
+    needs(points, np.full(LANES, total), known, columns, need)
     for begin in range(0, which.size, LANES):
         lanes = min(LANES, which.size - begin)
         for b in range(lanes):
             start[b] = counts[begin + b]
             if which[begin + b] >= 0:
                 weights[which[begin + b], b] = 0.0
-        weigh_block(
-            image, limit, true, false, peaks, weights, totals, start, points, curve, mean, found
-        )
+        weigh_block(image, limit, true, false, peaks, weights, need, start, curve, mean, found)
         for b in range(lanes):
             if which[begin + b] >= 0:
                 weights[which[begin + b], b] = 1.0

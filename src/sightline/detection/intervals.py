@@ -199,12 +199,9 @@ def _image_weights(count: int, resamples: int, seed: int) -> Iterator[NDArray[np
     rng = np.random.default_rng(seed)
     for start in range(0, resamples, _CHUNK):
         rows = min(_CHUNK, resamples - start)
-        yield np.stack(
-            [
-                np.bincount(rng.integers(0, max(count, 1), count), minlength=count)
-                for _ in range(rows)
-            ]
-        ).astype(np.float64)
+        drawn = rng.integers(0, max(count, 1), (rows, count)) + count * np.arange(rows)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
+        yield weights.astype(np.float64)
 
 
 def in_lanes(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,7 +42,7 @@ class Outcome:
     bad : dict
         Images that cannot be used, with the reason.
     memory : dict
-        Models that ran out of memory, with the message.
+        Models, or checks of models, that ran out of memory, with the message.
     error : Failed or None
         What ended the run before its time.
     """
@@ -184,7 +184,7 @@ class _Driver:
             if source.kind == "model":
                 self.unread.add(failed.task.chunk)
         elif failed.kind == "memory":
-            self.outcome.memory[source.name] = failed.message
+            self.outcome.memory[source.limited_as] = failed.message
         elif self.outcome.error is None:
             self.outcome.error = failed
 
@@ -205,7 +205,7 @@ class _Driver:
             self.pending.extendleft(reversed(left))
             self._start(number)
         elif died.status == -signal.SIGKILL and source.kind in ("model", "check"):
-            self.outcome.memory[source.name] = "its process was killed by the system"
+            self.outcome.memory[source.limited_as] = "its process was killed by the system"
         else:
             what = f"a worker ended with status {died.status}" + " again" * again
             message = f"{what} while it had task {left[0].name}; fewer workers need less memory"

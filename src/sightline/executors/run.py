@@ -17,6 +17,7 @@ from sightline.records import InputError, SightlineError
 from sightline.runner import Plan, Shelf, plan_study
 from sightline.runner.manifest import manifest_of, package_versions, timestamp
 from sightline.runner.probe import expect
+from sightline.runner.work import BadImageError
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.shards import write_rows
 
@@ -118,7 +119,15 @@ def forecast_study(
     store, shelf, watch = Store(Path(out, study.name)), Shelf(device), watch or Watch()
     runner = _Runner(study, store, watch, Event(), skip_bad)
     plan = runner.plan(shelf)
-    expected = expect(plan, store, shelf, watch.planning)
+    while True:
+        try:
+            expected = expect(plan, store, shelf, watch.planning)
+        except BadImageError as error:
+            if not skip_bad:
+                raise
+            plan = plan.without(error.images)
+        else:
+            break
     left = sum(one.tasks - one.stored for one in expected)
     return Forecast(plan, expected, runner.workers(plan, left, workers))
 
@@ -252,19 +261,19 @@ class _Runner:
         """Return the plan to go on with after a fault that can be mended; None without one."""
         run.bad.update(outcome.bad)
         plan = run.plan
-        for model in outcome.memory:
-            batch = max(s.batch for s in plan.sources if s.name == model)
+        for limited, why in outcome.memory.items():
+            batch = max(s.batch for s in plan.sources if s.limited_as == limited)
             if batch <= 1:
-                message = f"{model} runs out of memory with a single image: {outcome.memory[model]}"
+                message = f"{limited} runs out of memory with a single image: {why}"
                 outcome.error = Failed(plan.tasks[0], "memory", message, {})
                 return None
             half = batch // 2
             run.notes.append(
-                f"{model} ran out of memory with {batch} images at once: its tasks are done with "
+                f"{limited} ran out of memory with {batch} images at once: its tasks are done with "
                 f"{half}."
             )
-            self.old["batches"] = {**self.old.get("batches", {}), model: half}
-            plan = plan.with_batch(model, half)
+            self.old["batches"] = {**self.old.get("batches", {}), limited: half}
+            plan = plan.with_batch(limited, half)
         if self.skip_bad and outcome.bad:
             plan = plan.without(outcome.bad)
         return plan if plan is not run.plan else None

@@ -42,6 +42,13 @@ from sightline.figures.images import (
     visualize_attribution_enhanced,
 )
 from sightline.figures.layers import draw_layer_changes
+from sightline.figures.prototypes import (
+    PrototypeCard,
+    draw_drop_heatmap,
+    draw_max_drop_distribution,
+    draw_prototype_cards,
+    draw_relevance_distributions,
+)
 from sightline.figures.ranking import (
     create_methods_ranking_heatmap,
     create_metrics_radar_chart,
@@ -54,6 +61,7 @@ __all__ = [
     "FIGURES",
     "Example",
     "FigureCard",
+    "PrototypeCard",
     "create_cascade_randomization_plot",
     "create_ebpg_visualization",
     "create_iou_threshold_curves",
@@ -68,6 +76,7 @@ __all__ = [
     "draw_breakdown",
     "draw_confusion_matrix",
     "draw_cumulative_energy",
+    "draw_drop_heatmap",
     "draw_error_types",
     "draw_examples",
     "draw_intervals",
@@ -75,9 +84,12 @@ __all__ = [
     "draw_layer_maps",
     "draw_layer_progression",
     "draw_leaderboard",
+    "draw_max_drop_distribution",
     "draw_metrics_comparison",
     "draw_perturbation_drops",
     "draw_pr_curves",
+    "draw_prototype_cards",
+    "draw_relevance_distributions",
     "draw_reliability",
     "draw_removal_curves",
     "find_card",

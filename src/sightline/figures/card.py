@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FigureCard", "Group"]
 
-Group = Literal["images", "curves", "scores", "checks", "detection"]
+Group = Literal["images", "curves", "scores", "checks", "prototypes", "detection"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class FigureCard:
     file
         Its name in reports, without an ending.
     group
-        What it is about: single images, curves, scores, checks of maps, detections.
+        What it is about: single images, curves, scores, checks of maps, prototypes, detections.
     shows
         What is drawn, panel by panel.
     reading

@@ -12,6 +12,7 @@ from sightline.figures import (
     examples,
     images,
     layers,
+    prototypes,
     ranking,
     removal,
 )
@@ -25,7 +26,7 @@ __all__ = ["FIGURES", "find_card"]
 FIGURES: Registry[FigureCard] = Registry("figure")
 for _module in (
     *(images, examples, comparing, ranking, curves, layers),
-    *(checks, removal, detection),
+    *(checks, removal, prototypes, detection),
 ):
     for _card in _module.CARDS:
         FIGURES.add(_card.name, _card)

@@ -720,12 +720,12 @@ CARDS = (
         title="What changed pixels cost",
         function=draw_perturbation_drops,
         file="perturbation_drops",
-        group="checks",
+        group="prototypes",
         shows="The mean drop of a score when pixels are changed where the map is high, where it "
         "is low, or everywhere, with intervals.",
         reading="A map points to what matters for a change if changing where it is high costs "
         "more than changing where it is low. Compare places within one change only: changes differ "
         "in strength.",
-        needs="Drops of a score under changes.",
+        needs="Drops of a score under changes, as of a benchmark of prototypes.",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from math import hypot, nan, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -181,7 +182,7 @@ class Geometry:
     @property
     def visible_box(self) -> Rect:
         """What the model sees of the image, as normalised corners."""
-        return self.inverse().content_box
+        return _visible_box(self)
 
     def to_input(self, x: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return where points of the image (in pixels) lie on the input (in pixels)."""
@@ -419,6 +420,11 @@ class Geometry:
                 f"is for an image of {said[0]}x{said[1]}, the geometry for {show_size(self.source)}"
             )
             raise InputError(f"{name} {seen}")
+
+
+@lru_cache(4096)  # images of a data set share few geometries, and all their maps ask
+def _visible_box(geometry: Geometry) -> Rect:
+    return geometry.inverse().content_box
 
 
 def _affine(

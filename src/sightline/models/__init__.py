@@ -7,12 +7,19 @@ try:
 except ImportError as error:
     raise MissingPackageError("models need torch: pip install 'sightline[models]'") from error
 
+from sightline.models.cabrnet import load_cabrnet, wrap_cabrnet
 from sightline.models.cards import MODELS, ModelCard
 from sightline.models.families import FAMILIES, Family
 from sightline.models.load import Description, load_model
 from sightline.models.model import Detections, Inputs, Model, Output
 from sightline.models.preprocess import Preprocess
-from sightline.models.prototypes import PrototypeNetwork, PrototypePatch, prototype_patches
+from sightline.models.prototypes import (
+    HasPrototypes,
+    PrototypeNetwork,
+    PrototypePatch,
+    prototype_patches,
+    prototypes_of,
+)
 from sightline.models.variants import Recipe, load_variant, read_recipe
 
 __all__ = [
@@ -20,6 +27,7 @@ __all__ = [
     "Detections",
     "FAMILIES",
     "Family",
+    "HasPrototypes",
     "Inputs",
     "MODELS",
     "Model",
@@ -29,8 +37,11 @@ __all__ = [
     "PrototypeNetwork",
     "PrototypePatch",
     "Recipe",
+    "load_cabrnet",
     "load_model",
     "load_variant",
     "prototype_patches",
+    "prototypes_of",
     "read_recipe",
+    "wrap_cabrnet",
 ]

@@ -82,9 +82,9 @@ def load_model(
     ----------
     spec : str or nn.Module
         "demo/vit" and the other shipped models (`sightline models` lists them); "hf:" with a
-        folder, or with an id of the Hugging Face hub; "timm:" with a name of timm; one of these
-        with "@" and a folder that `sightline finetune` wrote; or a network: one of transformers
-        needs no description.
+        folder, or with an id of the Hugging Face hub; "timm:" with a name of timm; "cabrnet:" with
+        a folder that CaBRNet wrote; one of these with "@" and a folder that `sightline finetune`
+        wrote; or a network: one of transformers needs no description.
     description : Description
         For a network that is not one of transformers.
     fit : {"squash", "crop", "letterbox", "native"}
@@ -131,12 +131,16 @@ def _by_name(spec: str) -> Model:
         return load_folder(spec, _folder(rest) or load_hub(rest))
     if colon and kind == "timm" and rest:
         return load_timm(rest)
+    if colon and kind == "cabrnet" and rest:
+        from sightline.models.cabrnet import load_cabrnet
+
+        return load_cabrnet(rest)
     if spec and _folder(spec):
         raise InputError(f"unknown model {spec!r}; to load the folder, say 'hf:{spec}'")
     try:
         return MODELS[spec].load()
     except UnknownNameError as error:
-        kinds = "or hf:FOLDER, hf:ID of the hub, timm:NAME"
+        kinds = "or hf:FOLDER, hf:ID of the hub, timm:NAME, cabrnet:FOLDER"
         raise UnknownNameError(f"{error}; {kinds}") from None
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -22,11 +22,71 @@ if TYPE_CHECKING:
 
     from sightline.models.model import Model
 
-__all__ = ["PrototypeNetwork", "PrototypePatch", "Source", "load_prototypes", "prototype_patches"]
+__all__ = [
+    "HasPrototypes",
+    "PrototypeNetwork",
+    "PrototypePatch",
+    "Source",
+    "load_prototypes",
+    "prototype_patches",
+    "prototypes_of",
+]
 
 WEIGHTS, CARD = "prototypes.safetensors", "card.json"
 # How near a similarity can come to infinity: that of a distance of 0 is log(1 / EPSILON), 9.21.
 EPSILON = 1e-4
+
+
+@runtime_checkable
+class HasPrototypes(Protocol):
+    """What a network must have for its prototypes to be analysed.
+
+    `PrototypeNetwork` has it; a network of your own needs these two, and comes in through
+    ``load_model(network, Description(...))``. An attribute `sources`, a tuple of `Source`, may say
+    where the prototypes were taken from.
+    """
+
+    @property
+    def class_weights(self) -> Tensor:
+        """What the similarity to each prototype says for each class: `(classes, prototypes)`."""
+        ...
+
+    def similarities(self, pixels: Tensor) -> Tensor:
+        """Return how similar each cell is to each prototype: `(batch, prototypes, h, w)`."""
+        ...
+
+
+def prototypes_of(model: Model) -> HasPrototypes:
+    """Return the network of a model that decides by prototypes.
+
+    Raises
+    ------
+    InputError
+        If it has no `similarities` or no `class_weights`, or these are not `(classes, prototypes)`.
+
+    Examples
+    --------
+    >>> from sightline.models import load_model
+    >>> prototypes_of(load_model("demo/vit"))
+    Traceback (most recent call last):
+        ...
+    sightline.records.errors.InputError: demo/vit has no prototypes: its network lacks
+    similarities(pixels) and class_weights; one that has them is demo/protopnet
+    """
+    # Not by isinstance: from Python 3.12 on it does not see the parameters of a module.
+    network: Any = model.network
+    lacking = [] if callable(getattr(network, "similarities", None)) else ["similarities(pixels)"]
+    weights: Any = getattr(network, "class_weights", None)
+    if not isinstance(weights, torch.Tensor):
+        lacking.append("class_weights")
+    if lacking:
+        lacks = f"{model.name} has no prototypes: its network lacks {' and '.join(lacking)}"
+        raise InputError(f"{lacks}; one that has them is demo/protopnet")
+    shape, classes = tuple(weights.shape), len(model.classes)
+    if len(shape) != 2 or 0 in shape or (classes and shape[0] != classes):
+        wanted = f"class_weights must be ({classes or 'classes'}, prototypes)"
+        raise InputError(f"{model.name}: {wanted}, got {shape}")
+    return network  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ from sightline.report import (
     _feeds_curves,
     _feeds_detection,
     _feeds_images,
+    _feeds_prototypes,
     _feeds_scores,
 )
 
 if TYPE_CHECKING:
     from sightline.report._feed import Feed
 
-__all__ = ["FEEDS", "REASONS"]
+__all__ = ["FEEDS"]
 
 FEEDS: dict[str, Feed] = {
     **_feeds_images.FEEDS,
     **_feeds_curves.FEEDS,
     **_feeds_scores.FEEDS,
     **_feeds_checks.FEEDS,
+    **_feeds_prototypes.FEEDS,
     **_feeds_detection.FEEDS,
 }
-REASONS: dict[str, str] = _feeds_checks.REASONS
-"""Why figures without a feed have none."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sightline.report._lines import Lines
     from sightline.report.feeding import Choice, Drawn, StoreFigures
 
-__all__ = ["FEEDS", "REASONS", "checked_models", "named_lines", "stored_checks"]
+__all__ = ["FEEDS", "checked_models", "named_lines", "stored_checks"]
 
 _SIMILARITIES = ("spearman", "ssim", "hog", "overlap")
 _WAYS = ("top-down", "bottom-up", "single")
@@ -404,4 +404,3 @@ FEEDS = {
     "removal-curves": Feed(_removal, _removal_missing),
     "layer-changes": Feed(_layer_changes, _changes_missing),
 }
-REASONS = {"perturbation-drops": "no store holds what it is drawn from"}

@@ -130,24 +130,24 @@ def _failures(
     figures: StoreFigures, scored: Scored, missing: dict[str, str]
 ) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
     """Return the worst images of the best line, and what they have in common."""
-    from sightline.analysis.failures import failure_reasons, worst_images
+    from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
 
     if scored.best is None:
         return None, None
     line = scored.lines.lines[list(scored.about["name"]).index(scored.best)]
     images = int(figures.results.manifest["data"]["images"])
     known = figures.predictions()
-    asked: dict[str, Any] = {
-        "metric": scored.metric,
-        "model": line.model,
-        "method": line.method,
-        "layer": line.layer if isinstance(line.layer, int) else None,
-        "count": min(WORST, max(1, images // 4)),
-        "predictions": _nobody_asked() if known is None else known,
-    }
+    count = min(WORST, max(1, images // 4))
     try:
-        worst = worst_images(figures.results, **asked)
-        return worst, failure_reasons(figures.results, **asked)
+        cases = failure_cases(
+            figures.results,
+            scored.metric,
+            model=line.model,
+            method=line.method,
+            layer=line.layer if isinstance(line.layer, int) else None,
+            predictions=_nobody_asked() if known is None else known,
+        )
+        return worst_images(cases, count), failure_reasons(cases, count)
     except SightlineError as error:
         missing["failures"] = str(error)
         return None, None

@@ -34,11 +34,14 @@ class Choice(NamedTuple):
     metric
         That is drawn, and by which layers are chosen: ``"iou@90"``.
     model, method, target
-        Whose maps: full names, see `Results`. Of an evaluation of detections, `model` is its name.
+        Whose maps: full names, see `Results`. Of an evaluation of detections and of a benchmark of
+        prototypes, `model` is its name.
     layer
         A number, ``"best"``, ``"split"`` or ``"last"``, see `Results`.
     image
         The id of the image that a figure of one image shows.
+    prototype
+        The number of the prototype that a figure of one shows.
 
     Examples
     --------
@@ -52,9 +55,12 @@ class Choice(NamedTuple):
     layer: int | str | None = None
     target: str | None = None
     image: str | None = None
+    prototype: int | None = None
 
 
 _ANY = Choice()
+_OF_ONE = ("prototype-cards", "perturbation-drops")
+"""Figures that can show a single prototype."""
 
 
 class Drawn(NamedTuple):
@@ -109,7 +115,7 @@ class StoreFigures:
 
         Examples
         --------
-        >>> "leaderboard" in StoreFigures.names(), "perturbation-drops" in StoreFigures.names()
+        >>> "leaderboard" in StoreFigures.names(), "no-such-figure" in StoreFigures.names()
         (True, False)
         """
         from sightline.report._feeds import FEEDS
@@ -129,11 +135,11 @@ class StoreFigures:
         UnknownNameError
             If there is no such figure.
         """
-        from sightline.report._feeds import FEEDS, REASONS
+        from sightline.report._feeds import FEEDS
 
         FIGURES[name]  # an unknown name raises
         if name not in FEEDS:
-            return REASONS.get(name, "no store holds what it is drawn from")
+            return "no store holds what it is drawn from"
         try:
             return FEEDS[name].missing(self)
         except SightlineError as error:
@@ -159,6 +165,9 @@ class StoreFigures:
         why = self.missing(name)
         if why:
             raise InputError(f"figure {name!r} cannot be drawn from {self.results.path}: {why}")
+        if choice.prototype is not None and name not in _OF_ONE:
+            known = " and ".join(_OF_ONE)
+            raise InputError(f"prototype is for {known}; {name} does not show a single one")
         return FEEDS[name].draw(self, choice)
 
     @property
@@ -168,8 +177,8 @@ class StoreFigures:
 
     def lines(self, choice: Choice = _ANY) -> Lines:
         """Return the lines of a choice, the best first."""
-        choice = choice._replace(image=None)
-        key = choice[:-1]
+        choice = choice._replace(image=None, prototype=None)
+        key = choice[:5]
         if key not in self._lines:
             metric, model, method, layer, target = key
             found = choose_lines(

@@ -122,7 +122,12 @@ def _tex_words(match: re.Match[str]) -> str:
 
 
 def methods_text(
-    results: Results, scored: Scored, *, detection: bool = False, predictions: bool = False
+    results: Results,
+    scored: Scored,
+    *,
+    detection: bool = False,
+    predictions: bool = False,
+    prototypes: bool = False,
 ) -> MethodsText:
     """Write the methods section of a store.
 
@@ -134,6 +139,8 @@ def methods_text(
         Whether evaluations of detections are shown.
     predictions
         Whether predictions of classifiers are.
+    prototypes
+        Whether benchmarks of prototypes are.
     """
     parts: list[tuple[str, str, tuple[str, ...]]] = [
         ("Data", _data(results), ()),
@@ -145,6 +152,8 @@ def methods_text(
     parts += _checks(results)
     if predictions:
         parts.append(("Predictions", _PREDICTIONS, ()))
+    if prototypes:
+        parts.append(("Prototypes", _PROTOTYPES, ()))
     if detection:
         parts.append(("Detection", _DETECTION, ()))
     text = " ".join(" ".join([text, *items]) for _, text, items in parts)
@@ -299,6 +308,16 @@ _PREDICTIONS = (
     "Classifiers of the study were run on its images, and their most likely class was compared "
     "with the image's label. Whether maps differ on wrong predictions is a check in the spirit of "
     "[@adebayo2018], but no test of faithfulness: easy images are easy for maps as well."
+)
+_PROTOTYPES = (
+    "Models compare images with prototypes [@chen2019]. Relevance is the share of a prototype's "
+    "attribution {{Σ A·S / Σ A}} on what is annotated, and that of its top pixels, on the image "
+    "that the prototype was taken from and on patches like it [@xudarme2023]; chance is the "
+    "annotated share of the image. For what similarity is made of, images were perturbed "
+    "[@nauta2021], where the attribution M is high {{M·P + (1 − M)·I}} and where it is low "
+    "{{(1 − M)·P + M·I}}; the drop is the lost share of the similarity at the same place. A "
+    "perturbation matters where the 95% interval of the difference of both drops, over images, "
+    "lies above 0."
 )
 _DETECTION = (
     "Detections were matched with ground truth as the protocol named with each result says; the "

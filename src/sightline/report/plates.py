@@ -13,9 +13,11 @@ from sightline.figures.cards import FIGURES
 from sightline.figures.style import FORMATS, save
 from sightline.records import SightlineError
 from sightline.report._feeds_checks import checked_models
+from sightline.report._feeds_prototypes import PROTOTYPE_FIGURES, holding_benchmarks
 from sightline.report.feeding import Choice
 from sightline.report.page import data_uri, inline_svg
 from sightline.results import detection_names
+from sightline.results.prototypes import benchmark_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +48,7 @@ _QUALITY = 84
 _LONGEST = 120  # letters of a name that go into a file's name
 MODELS = 12
 """Models of which a figure each is drawn."""
+_PICTURES = ("prototype-cards",)  # shown as pictures, though they are of another group
 _SINGLE = ("pointing-game", "energy", "attribution", "layer-maps")
 _DETECTION = ("detection-pr", "detection-classes", "confusion-matrix", "error-types", "reliability")
 
@@ -137,7 +140,6 @@ def wanted_figures(
     add("figure-2", "roc", "pr", "ranking")
     add("checks", "sanity-check")
     found += _by_model(figures, "checks", "cascade", missing)
-    add("checks", "perturbation-drops")
     found += _by_model(figures, "faithfulness", "removal-curves", missing)
     add("leaderboard", "leaderboard")
     add("layers", "layers", "layer-changes")
@@ -147,6 +149,7 @@ def wanted_figures(
     found += example_figures(figures, scored, metric)
     add("single", *_SINGLE)
     add("correctness", "model-vs-method")
+    found += _prototypes(figures, missing)
     found += _detections(figures, missing)
     return found, missing
 
@@ -212,6 +215,19 @@ def _detections(figures: StoreFigures, missing: dict[str, str]) -> list[Wanted]:
             if card not in missing:
                 choice = Choice(model=name)
                 found.append(Wanted("detection", card, f"{FIGURES[card].file}{end}", choice, name))
+    return found
+
+
+def _prototypes(figures: StoreFigures, missing: dict[str, str]) -> list[Wanted]:
+    """Return the figures of each benchmark of prototypes that holds what they are drawn from."""
+    names = benchmark_names(figures.results.path)
+    found = []
+    for name, slug in zip(names, _slugs(names), strict=True):
+        end = f"_{slug}" if len(names) > 1 else ""
+        for card in PROTOTYPE_FIGURES:
+            if card not in missing and name in holding_benchmarks(figures, card):
+                file, note = f"{FIGURES[card].file}{end}", name if end else ""
+                found.append(Wanted("prototypes", card, file, Choice(model=name), note))
     return found
 
 
@@ -284,7 +300,7 @@ def draw_plate(figures: StoreFigures, one: Wanted, how: Saving) -> Plate | str:
 def _drawn(drawn: Drawn, one: Wanted, how: Saving) -> Plate:
     base = how.folder / one.file
     card = FIGURES[one.card]
-    picture = card.group == "images"
+    picture = card.group == "images" or one.card in _PICTURES
     save_figure(drawn.figure, base, how.formats, PICTURE_DPI if picture else how.dpi)
     write_csv(drawn.data, Path(f"{base}.csv"))
     alt = " ".join(part for part in (f"{card.title}.", card.shows, drawn.about) if part)

@@ -91,7 +91,15 @@ class Reference(NamedTuple):
         return "\n".join([f"@{self.kind}{{{key},", *lines, "}"])
 
 
-_TEX = {"ü": '{\\"u}', "é": "{\\'e}", "á": "{\\'a}", "ç": "{\\c c}", "–": "--", "&": "\\&"}
+_TEX = {
+    "ü": '{\\"u}',
+    "é": "{\\'e}",
+    "á": "{\\'a}",
+    "ç": "{\\c c}",
+    "–": "--",
+    "…": "{\\ldots}",
+    "&": "\\&",
+}
 
 
 def _tex(text: str) -> str:
@@ -229,6 +237,12 @@ REFERENCES: dict[str, Reference] = {
         "Transformer Interpretability Beyond Attention Visualization", 2021, _CVPR,
         _arxiv("2012.09838"),
     ),
+    "chen2019": Reference(
+        "inproceedings", "Chen, Chaofan and Li, Oscar and Tao, Daniel and Barnett, Alina and "
+        "Rudin, Cynthia and Su, Jonathan K.",
+        "This Looks Like That: Deep Learning for Interpretable Image Recognition", 2019, _NEURIPS,
+        _arxiv("1806.10574"),
+    ),
     "choe2020": Reference(
         "inproceedings",
         "Choe, Junsuk and Oh, Seong Joon and Lee, Seungho and Chun, Sanghyuk and Akata, Zeynep "
@@ -349,6 +363,11 @@ REFERENCES: dict[str, Reference] = {
         "{Eigen-CAM}: Class Activation Map using Principal Components", 2020,
         "International Joint Conference on Neural Networks", _arxiv("2008.00299"),
     ),
+    "nauta2021": Reference(
+        "inproceedings", "Nauta, Meike and Jutte, Annemarie and Provoost, Jesper and "
+        "Seifert, Christin", "This Looks Like That, Because … Explaining Prototypes for "
+        "Interpretable Image Recognition", 2021, "ECML PKDD Workshops", _arxiv("2011.02863"),
+    ),
     "petsiuk2018": Reference(
         "inproceedings", "Petsiuk, Vitali and Das, Abir and Saenko, Kate",
         "{RISE}: Randomized Input Sampling for Explanation of Black-box Models", 2018, _BMVC,
@@ -450,6 +469,12 @@ REFERENCES: dict[str, Reference] = {
         "article", "Wilson, Edwin B.",
         "Probable Inference, the Law of Succession, and Statistical Inference", 1927, _JASA,
         _pages("209--212", "22", "158"),
+    ),
+    "xudarme2023": Reference(
+        "inproceedings", "Xu-Darme, Romain and Quénot, Georges and Chihani, Zakaria and "
+        "Rousset, Marie-Christine",
+        "Sanity Checks for Patch Visualisation in Prototype-Based Image Classification", 2023,
+        f"{_CVPR} Workshops", _arxiv("2311.16120"),
     ),
     "yeh2019": Reference(
         "inproceedings", "Yeh, Chih-Kuan and Hsieh, Cheng-Yu and Suggala, Arun Sai and "

@@ -28,6 +28,7 @@ from sightline.report.page import (
     findings_html,
     table_html,
 )
+from sightline.report.prototypes import Benchmarks, benchmark_html
 from sightline.report.tables import best_printed
 from sightline.report.words import interval_words, number
 from sightline.results import detection_table
@@ -66,6 +67,8 @@ class Content:
         Names of evaluations.
     checked
         What checks of maps found.
+    benchmarks
+        What benchmarks of prototypes found.
     link
         Returns the address of a file of the report: inside the page, or beside it.
     beside
@@ -82,6 +85,7 @@ class Content:
     missing: dict[str, str]
     detections: Sequence[str]
     checked: Checked
+    benchmarks: Benchmarks
     link: Callable[[str], str]
     beside: int = 0
 
@@ -104,6 +108,7 @@ def sections_of(content: Content) -> list[Section]:
         Section("failures", "Where the best line fails", _failures(content)),
         _of_figures(content, "single", "One image in detail", _SINGLE),
         _of_figures(content, "correctness", "Right and wrong predictions", _CORRECT),
+        Section("prototypes", "Prototypes", _prototypes(content)),
         Section("detection", "Detection", _detection(content)),
         Section("guide", "The guide's rules beside ours", _guide(content)),
         Section("limits", "Limits and warnings", _limits(content)),
@@ -136,6 +141,12 @@ _SINGLE = "How two metrics come about on one image, and the map of the best line
 _CORRECT = (
     "Whether maps fit the annotation better where the model is right. A difference shows "
     "plausibility; it does not show that maps are faithful to the model."
+)
+
+_PROTOTYPES = (
+    "Of models that compare images with prototypes: whether prototypes lie on what is annotated, "
+    "and what their similarity is made of. Pixels are changed where the attribution of a prototype "
+    "is high (focused) and where it is low (dual), and the similarity is taken again."
 )
 
 
@@ -203,6 +214,22 @@ def _failures(content: Content) -> str:
                   if one in checked.files())  # fmt: skip
     shown = failures_html(checked.worst, checked.reasons, content.findings.best)
     return shown + _downloads(names)
+
+
+def _prototypes(content: Content) -> str:
+    found = content.benchmarks
+    if not (found.found or found.missing):
+        return ""
+    parts = [f"<p>{escape(_PROTOTYPES)}</p>", missing_html(found.missing)]
+    for one in found.found:
+        parts.append(benchmark_html(one) + _downloads(found.files_of(one)))
+        figures = [
+            figure_html(_shown(content, plate))
+            for plate in content.plates
+            if plate.wanted.place == "prototypes" and plate.wanted.choice.model == one.name
+        ]
+        parts += figures
+    return "\n".join(parts)
 
 
 # --- summary and Table 1 -------------------------------------------------------------------------
@@ -455,7 +482,8 @@ def _limits(content: Content) -> str:
 
 def _files(content: Content) -> str:
     names = ["summary_results.csv", "detailed_results.csv", "table1.tex", "table1.md",
-             "methods.tex", "references.bib", *content.checked.files()]  # fmt: skip
+             "methods.tex", "references.bib", *content.checked.files(),
+             *content.benchmarks.files()]  # fmt: skip
     links = "".join(
         f'<li id="file-{_key(name)}"><a class="file" href="{content.link(name)}" '
         f'download="{escape(name)}">{escape(name)}</a></li>'

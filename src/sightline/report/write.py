@@ -19,6 +19,7 @@ from sightline.report.findings import find, guide_rules
 from sightline.report.methods_text import methods_text
 from sightline.report.page import data_uri, page_html
 from sightline.report.plates import Saving, example_figures, wanted_figures, write_csv
+from sightline.report.prototypes import read_benchmarks
 from sightline.report.references import bibtex
 from sightline.report.scores import read_scores
 from sightline.report.sections import Content, sections_of
@@ -214,6 +215,7 @@ class _Made:
                 drawing.go_on(wanted)
             with self._timed("checks"):
                 checked = read_checks(self.figures, scored)
+                benchmarks = read_benchmarks(self.figures)
             with self._timed("words"):
                 findings = find(self.results, scored, known, checked, progress=self.progress)
                 guide = guide_rules(scored, known, checked)
@@ -221,19 +223,21 @@ class _Made:
                 first = table_one(scored)
                 names = detection_names(self.results.path)
                 text = methods_text(
-                    self.results, scored, detection=bool(names), predictions=known is not None
-                )
+                    self.results, scored, detection=bool(names), predictions=known is not None,
+                    prototypes=bool(benchmarks.found),
+                )  # fmt: skip
                 self._tables(scored, known, first, text)
-                for name, table in checked.files().items():
+                beside = checked.files() | benchmarks.files()
+                for name, table in beside.items():
                     write_csv(table, self.stage / name)
             with self._timed("figures"):
                 plates = drawing.finish(missing, self.progress)
         self.progress(len(wanted), len(wanted), "Writing the page")
         with self._timed("page"):
-            link = _Links(self.stage, plates, tuple(checked.files()))
+            link = _Links(self.stage, plates, tuple(beside))
             content = Content(
                 self.results, scored, findings, guide, first, text, plates, missing, names, checked,
-                link, link.beside,
+                benchmarks, link, link.beside,
             )  # fmt: skip
             self._page(content)
         files = tuple(path for path in self.stage.rglob("*") if path.is_file())

@@ -12,17 +12,27 @@ from sightline.results.detection import (
 from sightline.results.diff import Difference, diff_results
 from sightline.results.digest import results_digest
 from sightline.results.export import export_results
+from sightline.results.prototypes import (
+    RelevanceMean,
+    StoredBenchmark,
+    benchmark_names,
+    open_benchmark,
+)
 from sightline.results.results import Results, open_results
 
 __all__ = [
     "Difference",
     "ErrorCosts",
+    "RelevanceMean",
     "Results",
+    "StoredBenchmark",
     "StoredDetection",
+    "benchmark_names",
     "detection_names",
     "detection_table",
     "diff_results",
     "export_results",
+    "open_benchmark",
     "open_detection",
     "open_results",
     "results_digest",

@@ -10,6 +10,7 @@ from sightline.records import InputError
 from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
 from sightline.results._html import show_html, show_text
 from sightline.results._tables import Progress, Tables
+from sightline.results.prototypes import StoredBenchmark, stored_benchmark
 from sightline.store import open_store
 
 if TYPE_CHECKING:
@@ -560,6 +561,16 @@ class Results:
             pixels changed, of curves), image, value. Empty where no check is stored.
         """
         return checks.checks_table(self._tables, check, model, method, measure)
+
+    def prototypes(self, name: str | None = None) -> StoredBenchmark:
+        """Return a benchmark of prototypes of this store: tables, effects, natures, premise.
+
+        Parameters
+        ----------
+        name
+            Of the benchmark; the only one unless given.
+        """
+        return stored_benchmark(self.path, name)
 
     def _where(
         self,

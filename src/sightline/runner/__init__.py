@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from sightline.runner.benchmarking import (
+    BenchmarkJob,
+    BenchmarkPlan,
+    BenchmarkRun,
+    plan_benchmark,
+    run_benchmark,
+)
 from sightline.runner.plan import Chunk, Plan, Task
 from sightline.runner.planning import plan_study
 from sightline.runner.shelf import Shelf
@@ -10,6 +17,9 @@ from sightline.runner.work import BadImageError, Done, OutOfMemoryError, Worker
 
 __all__ = [
     "BadImageError",
+    "BenchmarkJob",
+    "BenchmarkPlan",
+    "BenchmarkRun",
     "Chunk",
     "Done",
     "OutOfMemoryError",
@@ -19,5 +29,7 @@ __all__ = [
     "Source",
     "Task",
     "Worker",
+    "plan_benchmark",
     "plan_study",
+    "run_benchmark",
 ]

@@ -67,16 +67,19 @@ def checked_images(study: Study, cards: Sequence[Card]) -> dict[str, tuple[Chunk
 
 
 def check_sources(
-    study: Study, sources: Sequence[Source], shelf: Shelf
+    study: Study, sources: Sequence[Source], shelf: Shelf, batches: Mapping[str, int]
 ) -> tuple[list[Source], list[LeftOut]]:
-    """Return the checks of some sources of maps, and what does not fit."""
+    """Return the checks of some sources of maps, and what does not fit.
+
+    `batches` says which checks are known to take only so many images at once.
+    """
     found: list[Source] = []
     left_out: list[LeftOut] = []
     for name, check in study.checks.asked():
         left_out += _unasked(name, check, sources)
         chosen = [one for one in sources if _is_chosen(one, check, study)]
         if name != "randomisation":
-            chosen = _with_baselines(study, chosen)
+            chosen = _with_baselines(study, chosen, shelf)
         for source in chosen:
             model = shelf.model(source.load, source.fit)
             if lacking := _lacking(name, source, model):
@@ -84,6 +87,7 @@ def check_sources(
                 continue
             layers = _layers(study, check, source, model)
             base = replace(source, kind="check", heads=(None,), layers=layers, part=name)
+            base = replace(base, batch=min(base.batch, batches.get(base.limited_as, base.batch)))
             found += (_sealable(one) for one in _checks_of(study, base, name, check, shelf))
     _check_any(study, found, left_out)
     return found, left_out
@@ -131,44 +135,50 @@ def _is_chosen(source: Source, check: MapCheck, study: Study) -> bool:
     )
 
 
-def _with_baselines(study: Study, sources: Sequence[Source]) -> list[Source]:
+def _with_baselines(study: Study, sources: Sequence[Source], shelf: Shelf) -> list[Source]:
     """Return sources with the baselines of each model, for every target that is measured.
 
     A map that explains nothing is measured by what the model predicts (its target is ""), and by
-    other targets that are asked for.
+    other targets that are asked for; of a model without classes by its embedding, of a detector by
+    its detection, under these names where others explain them.
     """
-    from sightline.maps import METHODS
-
     found: list[Source] = []
     for load in dict.fromkeys(source.load for source in sources):
         own = [source for source in sources if source.load == load]
         named = {source.method for source in own}
-        for name in (name for name in BASELINES if name not in named):
-            card = METHODS[name]
-            params, seed = card.with_defaults({}), None
-            if "seed" in card.params:
-                seed = study.seeds[0]
-                params["seed"] = seed
-            own.append(
-                replace(
-                    own[0],
-                    method=name,
-                    group=card.group,
-                    params=params,
-                    layers=(None,),
-                    heads=(None,),
-                    target="",
-                    seed=seed,
-                    sign=card.sign,
-                )
-            )
-        others = dict.fromkeys(one.target for one in own)
+        own += (_baseline(study, own[0], name) for name in BASELINES if name not in named)
+        model = shelf.model(load, own[0].fit)
+        usual = "detection" if model.detects else "predicted" if model.classes else "embedding"
+        asked = dict.fromkeys(one.target for one in own)
         blind = [one for one in own if not one.target]
+        if usual != "predicted" and usual in asked:  # "" would be the same again
+            own = [replace(one, target=one.target or usual) for one in own]
         found += own
-        for target in others:
-            if target not in ("", "predicted"):
+        for target in asked:
+            if target not in ("", "predicted", usual):
                 found += [replace(one, target=target) for one in blind]
     return found
+
+
+def _baseline(study: Study, source: Source, name: str) -> Source:
+    """Return the source of a baseline, beside another of the same model."""
+    from sightline.maps import METHODS
+
+    card = METHODS[name]
+    params, seed = card.with_defaults({}), None
+    if "seed" in card.params:
+        seed = params["seed"] = study.seeds[0]
+    return replace(
+        source,
+        method=name,
+        group=card.group,
+        params=params,
+        layers=(None,),
+        heads=(None,),
+        target="",
+        seed=seed,
+        sign=card.sign,
+    )
 
 
 def _lacking(name: str, source: Source, model: Model) -> str:

@@ -154,10 +154,15 @@ class Plan:
         source = self.sources[task.source]
         return source.maps_per_image * len(self.chunk_of(task).images)
 
-    def with_batch(self, model: str, batch: int) -> Plan:
-        """Return the plan in which a model sees fewer images at once: its rows get new rules."""
+    def with_batch(self, limited: str, batch: int) -> Plan:
+        """Return the plan in which a model sees fewer images at once: its rows get new rules.
+
+        A name that `Source.limited_as` gives: the model's means its checks, too.
+        """
         changed = (
-            replace(source, batch=batch) if source.name == model and source.batch else source
+            replace(source, batch=min(batch, source.batch))
+            if limited in (source.name, source.limited_as)
+            else source
             for source in self.sources
         )
         return replace(self, sources=self._sealed(changed))

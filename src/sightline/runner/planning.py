@@ -46,7 +46,7 @@ def plan_study(
     shelf : Shelf, optional
         Where models are kept once loaded.
     batches : mapping of str to int, optional
-        Models that are known to take only so many images at once.
+        Models, and checks of models, that are known to take only so many images at once.
     skip_bad : bool
         Leave out images that have no file, where a model must see them.
     progress : callable
@@ -73,7 +73,7 @@ def plan_study(
     _check_signs(scoring, found.sources)
     _check_means(found.sources, cards)
     _check_labels(study, shelf, cards, found.sources)
-    checks, unchecked = check_sources(study, found.sources, shelf)
+    checks, unchecked = check_sources(study, found.sources, shelf, batches or {})
     plan = Plan(
         dataset,
         scoring,

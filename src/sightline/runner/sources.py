@@ -133,6 +133,14 @@ class Source:
         return f"{self.model}@{self.variant}" if self.variant else self.model
 
     @property
+    def limited_as(self) -> str:
+        """What is given fewer images at once where memory is short: the model, or its checks.
+
+        Checks need more of it than maps do, which then stay what they are.
+        """
+        return f"checking {self.name}" if self.kind == "check" else self.name
+
+    @property
     def maps_per_image(self) -> int:
         """How many maps there are of an image; a check keeps none."""
         return 0 if self.kind == "check" else len(self.layers) * len(self.heads)

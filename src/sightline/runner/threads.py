@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from sightline.runner.plan import Plan
 
-__all__ = ["THREADS", "planned_threads"]
+__all__ = ["THREADS", "fixed_threads", "planned_threads"]
 
 THREADS = 1
 
@@ -21,6 +21,13 @@ def planned_threads(plan: Plan) -> Iterator[None]:
     if not any(source.kind in ("model", "check") for source in plan.sources):
         yield
         return
+    with fixed_threads():
+        yield
+
+
+@contextmanager
+def fixed_threads() -> Iterator[None]:
+    """Have torch use a fixed number of threads in this thread."""
     import torch
 
     before = torch.get_num_threads()

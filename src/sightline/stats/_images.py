@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["numbered", "plain_labels", "sums_by_image"]
 
+# Nothing is to be done about labels of these types, and most are.
+_PLAIN = {str, int, float, bool, type(None)}
+
 
 def plain_labels(labels: Iterable[Any], /) -> list[Any]:
     """Return labels that are equal wherever they say the same, from any array or sequence.
@@ -25,7 +28,12 @@ def plain_labels(labels: Iterable[Any], /) -> list[Any]:
     >>> plain_labels(np.array([[1, 2], [1, 2]]))
     [(1, 2), (1, 2)]
     """
-    return [_plain(label) for label in (to_numpy(labels) if hasattr(labels, "shape") else labels)]
+    if hasattr(labels, "shape"):
+        labels = array = to_numpy(labels)
+        if array.ndim == 1 and array.dtype != object:
+            found: list[Any] = array.tolist()
+            return found
+    return [label if type(label) in _PLAIN else _plain(label) for label in labels]
 
 
 def _plain(label: Any) -> Any:

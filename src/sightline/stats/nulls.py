@@ -336,7 +336,10 @@ def _p_value(value: float, draws: Floats, better: int) -> float:
 
 
 def _sd(draws: Floats) -> float:
-    return float(np.nanstd(draws)) if np.isfinite(draws).any() else math.nan
+    defined = np.isfinite(draws)
+    if defined.all():
+        return float(draws.std())  # the same as nanstd, sooner
+    return float(np.nanstd(draws)) if defined.any() else math.nan
 
 
 def _exchanged(
@@ -371,7 +374,9 @@ def _means(rows: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> float:
-    return float(_means(values[None])[0])
+    defined = np.isfinite(values)
+    count = int(defined.sum())
+    return float(np.where(defined, values, 0).sum() / count) if count else math.nan
 
 
 def _too_few(n: int, alone: int) -> str:

@@ -7,14 +7,18 @@ from sightline.store.detection_parts import DetectionParts, detection_parts, det
 from sightline.store.files import write_whole
 from sightline.store.folder import Store, check_tasks, create_store, open_store, task_name
 from sightline.store.lock import Holder, hold
+from sightline.store.prototypes import BenchmarkFolder, benchmark_folder, create_benchmark
 from sightline.store.shards import write_maps, write_rows
 from sightline.store.tables import images_table, regions_table
 
 __all__ = [
+    "BenchmarkFolder",
     "DetectionParts",
     "Holder",
     "Store",
+    "benchmark_folder",
     "check_tasks",
+    "create_benchmark",
     "create_store",
     "describe_source",
     "detection_folder",

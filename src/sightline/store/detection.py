@@ -51,7 +51,7 @@ from sightline.store.detection_parts import (
     detection_tables,
 )
 from sightline.store.files import sync_folder, write_whole
-from sightline.store.folder import Store
+from sightline.store.folder import Store, make_room
 from sightline.store.lock import hold
 
 if TYPE_CHECKING:
@@ -181,28 +181,13 @@ def write_detection(
     parts = given if isinstance(given, DetectionParts) else detection_parts(given)
     files = _content(name, parts, sources or {})
     try:
-        _prepare(Store(store))
+        make_room(Store(store), "detection")
         with hold(target.parent / _LOCK):
             _recover(target.parent)
             _replace(target, files)
     except OSError as error:
         raise InputError(f"{store}: results cannot be written there: {error}") from error
     return target
-
-
-def _prepare(store: Store) -> None:
-    """Make the folder a store, unless it is one; refuse one that holds other things."""
-    if store.path.exists() and not store.path.is_dir():
-        raise InputError(f"{store.path}: must be a folder for results, is a file")
-    found = {entry.name for entry in store.path.iterdir()} if store.path.exists() else set()
-    if found and not found & {store.lock_path.name, store.manifest_path.name}:
-        some = ", ".join(sorted(found)[:3])
-        raise InputError(
-            f"{store.path}: must be empty, new or hold the results of a study; holds {some}"
-        )
-    store.path.mkdir(parents=True, exist_ok=True)
-    store.lock_path.touch()  # it says that the folder is a store
-    (store.path / "detection").mkdir(exist_ok=True)
 
 
 def _recover(folder: Path) -> None:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.detection import Picture
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -128,6 +126,8 @@ def _masks(masks: Sequence[Rle] | None) -> dict[str, Any]:
 
 def _pictures(boxes: DetectionBoxes) -> pa.Table:
     import pyarrow as pa
+
+    from sightline.detection import Picture  # here, since kernels come with it
 
     known = boxes.ground_truth.pictures
     found = [known.get(image) or Picture(str(image)) for image in boxes.images]

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-__all__ = ["FORMAT", "Store", "check_tasks", "create_store", "open_store", "task_name"]
+__all__ = [
+    "FORMAT",
+    "Store",
+    "check_tasks",
+    "create_store",
+    "make_room",
+    "open_store",
+    "task_name",
+]
 
 FORMAT = 1
 
@@ -255,6 +263,23 @@ def create_store(path: str | os.PathLike[str]) -> Store:
     except OSError as error:
         raise InputError(f"{path}: results cannot be written there: {error}") from error
     return store
+
+
+def make_room(store: Store, name: str) -> Path:
+    """Return a folder of a store; make both, and refuse a folder that holds other things."""
+    if store.path.exists() and not store.path.is_dir():
+        raise InputError(f"{store.path}: must be a folder for results, is a file")
+    found = {entry.name for entry in store.path.iterdir()} if store.path.exists() else set()
+    if found and not found & {store.lock_path.name, store.manifest_path.name}:
+        some = ", ".join(sorted(found)[:3])
+        raise InputError(
+            f"{store.path}: must be empty, new or hold the results of a study; holds {some}"
+        )
+    store.path.mkdir(parents=True, exist_ok=True)
+    store.lock_path.touch()  # it says that the folder is a store
+    folder = store.path / name
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sightline.study.model import ModelEntry
     from sightline.study.problems import Place
 
-__all__ = ["load_study", "parse_study", "quoted", "to_yaml"]
+__all__ = ["line_at", "load_study", "parse_study", "quoted", "read_text", "read_yaml", "to_yaml"]
 
 _LARGEST = 1_000_000
 _SHIPPED = Path(__file__).parents[1] / "models" / "demo"
@@ -91,7 +91,7 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         problems, with their lines and keys.
     """
     file = Path(path)
-    return parse_study(_text(file), str(path), file.absolute().parent)
+    return parse_study(read_text(file), str(path), file.absolute().parent)
 
 
 def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
@@ -106,8 +106,8 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
     folder : Path
         Where relative paths start; unless given, they stay as they are.
     """
-    node, values = _read(text, where)
-    study = Study.from_dict(values, where, line_of=lambda place: _line(node, place))
+    node, values = read_yaml(text, where)
+    study = Study.from_dict(values, where, line_of=lambda place: line_at(node, place))
     if folder is None:
         return study
     return Study.from_dict(_resolved(study, folder, where), where)
@@ -134,15 +134,16 @@ def quoted(text: str) -> str:
     return found.strip()
 
 
-def _text(file: Path) -> str:
+def read_text(file: Path, what: str = "study") -> str:
+    """Return the text of a file of at most 1 MB."""
     try:
         with file.open("rb") as stream:
             content = stream.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{file}: the study file cannot be read: {why}") from error
+        raise InputError(f"{file}: the {what} file cannot be read: {why}") from error
     if len(content) > _LARGEST:
-        raise InputError(f"{file}: expected a study file of at most 1 MB, got a larger one")
+        raise InputError(f"{file}: expected a {what} file of at most 1 MB, got a larger one")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -150,23 +151,24 @@ def _text(file: Path) -> str:
         raise InputError(f"{file}, line {line}: expected text in UTF-8, got other bytes") from None
 
 
-def _read(text: str, where: str) -> tuple[Any, Any]:
+def read_yaml(text: str, where: str, what: str = "study") -> tuple[Any, Any]:
     """Return the tree of a YAML text, which knows lines, and its values."""
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
-            raise InputError(f"{where}: expected a study, got an empty file")
+            raise InputError(f"{where}: expected a {what}, got an empty file")
         if not isinstance(node, yaml.MappingNode):
-            raise InputError(f"{where}, line {_line(node, ())}: expected keys and values (key: …)")
+            line = line_at(node, ())
+            raise InputError(f"{where}, line {line}: expected keys and values (key: …)")
         return node, loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
-        raise InputError(f"{where}{_at(error)}: {_why(error)}") from None
+        raise InputError(f"{where}{_at(error)}: {_why(error, what)}") from None
     except yaml.reader.ReaderError as error:
         line = text[: error.position].count("\n") + 1
         raise InputError(f"{where}, line {line}: a sign that YAML does not allow") from None
     except RecursionError:
-        raise InputError(f"{where}: expected a study, got a file nested too deeply") from None
+        raise InputError(f"{where}: expected a {what}, got a file nested too deeply") from None
 
 
 def _at(error: yaml.MarkedYAMLError) -> str:
@@ -174,19 +176,19 @@ def _at(error: yaml.MarkedYAMLError) -> str:
     return f", line {mark.line + 1}" if mark else ""
 
 
-def _why(error: yaml.MarkedYAMLError) -> str:
+def _why(error: yaml.MarkedYAMLError, kind: str) -> str:
     what = str(error.problem or error.context or "it is not YAML")
     if "'\\t'" in what:
         return "indented with a tab, where YAML wants blanks"
     if "expected a single document" in str(error.context):
-        return "expected one study, got a second one behind ---"
+        return f"expected one {kind}, got a second one behind ---"
     if "could not determine a constructor for the tag" in what:
         return "tags (!…) are not read: write plain values"
     about = f" {error.context}" if error.context and error.problem else ""
     return what if what.endswith(("twice", "out", "text")) else f"not YAML{about}: {what}"
 
 
-def _line(node: Any, place: Place) -> int | None:
+def line_at(node: Any, place: Place) -> int | None:
     """Return the line of a place, or of what is there on the way to it."""
     line = None if place else node.start_mark.line + 1
     for step in place:

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails, ValidationError
 
-__all__ = ["WORDS", "Place", "describe", "found_problems", "path_of", "problem", "shown"]
+__all__ = [
+    "WORDS",
+    "Place",
+    "describe",
+    "found_problems",
+    "path_of",
+    "problem",
+    "shown",
+    "unknown_key",
+]
 
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and positions on the way from the study to a value."""
@@ -124,11 +133,12 @@ def _texts(
         field = owner(place[:-1]).model_fields[str(place[-1])]
         return [(place, f"missing; it says: {field.description}")]
     if kind == "extra_forbidden":
-        return [(place, _unknown(str(place[-1]), list(owner(place[:-1]).model_fields)))]
+        return [(place, unknown_key(str(place[-1]), list(owner(place[:-1]).model_fields)))]
     return [(place, _misfit(kind, error.get("ctx", {}), error["input"]))]
 
 
-def _unknown(key: str, known: list[str]) -> str:
+def unknown_key(key: str, known: list[str]) -> str:
+    """Return what is wrong with a key that is not known, and the nearest that is."""
     close = get_close_matches(key, known, n=1)
     hint = f"; did you mean {close[0]!r}? Known: " if close else "; known: "
     return f"unknown key {key!r}{hint}{', '.join(known)}"
@@ -162,6 +172,8 @@ def _expected(kind: str, context: Mapping[str, Any]) -> str:
     return {
         "string_type": "text",
         "int_type": "a whole number",
+        "float_type": "a number",
+        "finite_number": "a finite number",
         "bool_type": "true or false",
         "model_type": "a mapping of keys to values",
         "dict_type": "a mapping of keys to values",

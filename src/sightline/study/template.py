@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sightline.data.datasets import DATASETS
 from sightline.records import InputError
+from sightline.study.benchmark import DataChoice
 from sightline.study.files import parse_study, quoted
 from sightline.study.model import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Kind", "demo_study", "new_study", "photos_study"]
+__all__ = ["Kind", "demo_benchmark", "demo_study", "new_study", "photos_study"]
 
 Kind: TypeAlias = Literal["facades", "folder", "maps"]
 
@@ -52,6 +53,30 @@ def _demo_checks() -> dict[str, dict[str, object]]:
         },
         "parts": {"images": 24, "methods": ["cls", "rollout", "gradcam"], "models": models},
     }
+
+
+def demo_benchmark() -> tuple[str, DataChoice]:
+    """Return the analyses of prototypes that `sightline demo` ends with, and the images for them.
+
+    Examples
+    --------
+    >>> text, images = demo_benchmark()
+    >>> "relevance_analysis:" in text, images.count
+    (True, 24)
+    """
+    return _DEMO_BENCHMARK, DataChoice("facades", count=24, options={"seed": 7})
+
+
+_DEMO_BENCHMARK = """\
+# What `sightline demo` asks of the prototypes of demo/protopnet: `sightline benchmark --example`
+# explains each key.
+relevance_analysis:
+  prototype_info_db: prototype_relevance.csv
+  patch_info_db: patch_relevance.csv
+local_perturbation_analysis:
+  info_db: local_perturbation.csv
+  global_stats: global_stats.csv
+"""
 
 
 def photos_study() -> Study:

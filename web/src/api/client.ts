@@ -37,6 +37,18 @@ export interface AgreementMatrix {
   note: string;
 }
 
+/** A way to say which pixels make an image similar to a prototype. */
+export interface AttributionInfo {
+  /** What it is called. */
+  name: string;
+  /** What it shows. */
+  what: string;
+  /** Where it comes from. */
+  citation: string;
+  /** Whether it knows nothing of the model. */
+  control: boolean;
+}
+
 /** Two models' maps: which lie more on the background. */
 export interface Background {
   /** Full name of the first model. */
@@ -75,6 +87,16 @@ export interface BackgroundLine {
   p_holm: number | null;
   /** How many images. */
   images: number;
+}
+
+/** A perturbation of a benchmark. */
+export interface BenchmarkPerturbation {
+  /** What it is called. */
+  name: string;
+  /** What is done, in words. */
+  description: string;
+  /** Done one after the other. */
+  steps: PerturbationStep[];
 }
 
 /** Scores by label of regions or images. */
@@ -613,7 +635,7 @@ export interface FaithfulnessLine {
   high: number | null;
   /** What a random map gets on the same images. */
   random: number | null;
-  /** value − random, paired by image. */
+  /** value − random, paired by image; null of the random map itself, and of max_sensitivity and random_logit, which maps that know nothing pass or fail anyway. */
   difference: number | null;
   /** Lower end of its 95% interval. */
   difference_low: number | null;
@@ -737,6 +759,8 @@ export interface Health {
   reviews: boolean;
   /** Why something is not there. */
   missing: Record<string, string>;
+  /** Whether what is likely to be asked for is still being prepared: answers may take longer until then. */
+  warming: boolean;
 }
 
 /** An image with its regions. */
@@ -1037,6 +1061,58 @@ export interface LeaderboardLine {
   chosen: string;
 }
 
+/** Similarities of an image and its changed copies, with their pictures. */
+export interface Live {
+  /** Id of the image. */
+  image: string;
+  /** Its number. */
+  prototype: number;
+  /** Row and column that are compared. */
+  cell: [number, number];
+  /** Rows and columns of the cells. */
+  grid: [number, number];
+  /** The cell: x0, y0, x1, y1 as shares of what the network sees. */
+  box: [number, number, number, number];
+  /** Box around the most relevant tenth, which a distortion goes by. */
+  relevant: [number, number, number, number];
+  /** How it was said which pixels count. */
+  attribution: string;
+  /** What was done, in words. */
+  description: string;
+  /** Similarity before. */
+  original: number | null;
+  /** Similarity of the focused copy. */
+  focused: number | null;
+  /** Similarity of the dual copy. */
+  dual: number | null;
+  /** Share of the similarity that is gone; null where it was 0 or less. */
+  focused_drop: number | null;
+  /** The same of the dual copy. */
+  dual_drop: number | null;
+  /** What the network sees: a data URL of a PNG file. */
+  original_png: string;
+  /** Changed where the attribution is high, likewise. */
+  focused_png: string;
+  /** Changed where it is low, likewise. */
+  dual_png: string;
+  /** What the line means, in words. */
+  sentence: string;
+}
+
+/** An image, a prototype, and what is to be changed. */
+export interface LiveAsked {
+  /** Id of the image. */
+  image: string;
+  /** Its number; the most similar unless given. */
+  prototype?: number | null;
+  /** Row and column; the most similar unless given. */
+  cell?: [number, number] | null;
+  /** Changes, done one after the other. */
+  steps: PerturbationStep[];
+  /** Name; that of the benchmark unless given. */
+  attribution?: string | null;
+}
+
 /** What stands before the values in the binary answer of /api/maps/{id}. */
 export interface MapHeader {
   /** Id of the image. */
@@ -1225,6 +1301,44 @@ export interface PartsLine {
   images: number;
 }
 
+/** A parameter of a perturbation, as a slider or a choice offers it. */
+export interface PerturbationParam {
+  /** What it is called. */
+  name: string;
+  /** The usual value. */
+  default: number | string;
+  /** With which nothing changes; null: none. */
+  neutral: number | null;
+  /** Least value that is taken; null: it is a word. */
+  low: number | null;
+  /** Greatest value that is taken; null: it is a word. */
+  high: number | null;
+  /** Of a slider. */
+  step: number;
+  /** The words; none: it is a number. */
+  choices: string[];
+}
+
+/** One change of an image. */
+export interface PerturbationStep {
+  /** Type, as `offered` lists them. */
+  type: string;
+  /** Parameters by name; those not given have their defaults. */
+  params: Record<string, number | string>;
+}
+
+/** A type of perturbation. */
+export interface PerturbationType {
+  /** Its name. */
+  type: string;
+  /** What it does, exactly. */
+  about: string;
+  /** Where it is from. */
+  citation: string;
+  /** What can be chosen. */
+  params: PerturbationParam[];
+}
+
 /** One point of a curve. */
 export interface Point {
   /** Layer or percentile. */
@@ -1323,10 +1437,324 @@ export interface ProgressionLine {
   points: Point[];
 }
 
-/** Analyses of prototypes that are stored. */
+/** What a benchmark of prototypes found. */
+export interface PrototypeBenchmark {
+  /** Of the benchmark. */
+  name: string;
+  /** Full name of the model. */
+  model: string;
+  /** The images in words. */
+  data: string;
+  /** What perturbations change: the similarity to a prototype, or a class's logit. */
+  score: "similarity" | "class_logit";
+  /** How it was said which pixels count. */
+  attribution: string;
+  /** In the data; a stride may have taken fewer. */
+  images: number;
+  /** That the model uses; classes where their logit counts. */
+  prototypes: number;
+  /** How often the model is right on the images analysed. */
+  accuracy: Figure;
+  /** Of prototypes and patches; none: not analysed. */
+  relevance: PrototypeRelevance[];
+  /** That were analysed; none: not analysed. */
+  perturbations: BenchmarkPerturbation[];
+  /** Of each perturbation over all prototypes. */
+  effects: PrototypeEffect[];
+  /** Null: not analysed. */
+  natures: PrototypeNatures | null;
+  /** Null: no dual copies were analysed. */
+  premise: PrototypePremise | null;
+  /** What must be kept in mind, in sentences. */
+  cautions: string[];
+  /** Images that are analysed, in order. */
+  image_ids: string[];
+  /** What the live route can do. */
+  offered: PerturbationType[];
+  /** How the live route can say which pixels count. */
+  attributions: AttributionInfo[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** A stored benchmark of prototypes, in a line. */
+export interface PrototypeBenchmarkSummary {
+  /** Of the benchmark. */
+  name: string;
+  /** Full name of the model. */
+  model: string;
+  /** The images in words. */
+  data: string;
+  /** What perturbations change: the similarity to a prototype, or a class's logit. */
+  score: "similarity" | "class_logit";
+  /** In the data; a stride may have taken fewer. */
+  images: number;
+  /** That the model uses; classes where their logit counts. */
+  prototypes: number;
+  /** Prototypes that some image is most similar to; null: not analysed. */
+  covered: number | null;
+  /** How often the model is right on the images analysed. */
+  accuracy: Figure;
+}
+
+/** A prototype with the images behind its numbers. */
+export interface PrototypeDetail {
+  /** Of the benchmark. */
+  name: string;
+  /** The prototype. */
+  line: PrototypeLine;
+  /** The most similar first. */
+  images: PrototypeImage[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** What a perturbation takes of one image's score. */
+export interface PrototypeDrop {
+  /** Its name. */
+  perturbation: string;
+  /** The score before. */
+  original: number | null;
+  /** Drop where the attribution is high. */
+  focused: number | null;
+  /** Drop where it is low; null: not asked for. */
+  dual: number | null;
+  /** Drop of the image changed all over, if asked for. */
+  whole: number | null;
+}
+
+/** What a perturbation does to the score of a prototype, or of all. */
+export interface PrototypeEffect {
+  /** Its number; null: all of them. */
+  prototype: number | null;
+  /** Its name. */
+  perturbation: string;
+  /** How many images. */
+  images: number;
+  /** Rows without a drop: the score was 0 or less. */
+  undefined: number;
+  /** Mean drop where the attribution is high. */
+  focused: number | null;
+  /** Lower end of its 95% interval. */
+  focused_low: number | null;
+  /** Upper end of its 95% interval. */
+  focused_high: number | null;
+  /** Mean drop where it is low; null: not asked for. */
+  dual: number | null;
+  /** Lower end of its 95% interval. */
+  dual_low: number | null;
+  /** Upper end of its 95% interval. */
+  dual_high: number | null;
+  /** Mean drop of images changed all over, if asked for. */
+  whole: number | null;
+  /** Mean of focused minus dual drop. */
+  difference: number | null;
+  /** Lower end of its 95% interval. */
+  difference_low: number | null;
+  /** Upper end of its 95% interval. */
+  difference_high: number | null;
+  /** Whether the interval of the difference lies above 0; null: too few images. */
+  matters: boolean | null;
+  /** Of the sign-flip test of the difference. */
+  p: number | null;
+  /** The same, corrected by Holm for all lines. */
+  p_holm: number | null;
+}
+
+/** An image that was analysed with a prototype. */
+export interface PrototypeImage {
+  /** Id of the image. */
+  image: string;
+  /** Of the cell; null: the score is of a class. */
+  row: number | null;
+  /** Of the cell; null: the score is of a class. */
+  column: number | null;
+  /** Similarity of the cell, or the logit. */
+  score: number | null;
+  /** Its class; null: not known. */
+  label: string | null;
+  /** The class that the model says. */
+  predicted: string | null;
+  /** Null: not analysed. */
+  mask_relevance: number | null;
+  /** Null: not analysed. */
+  energy_relevance: number | null;
+  /** Share of the image that the object takes. */
+  chance: number | null;
+  /** By perturbation. */
+  drops: PrototypeDrop[];
+}
+
+/** A prototype. */
+export interface PrototypeLine {
+  /** Its number, from 0. */
+  prototype: number;
+  /** The class that it says most for; null: not known. */
+  label: string | null;
+  /** For each class; none where the model cannot be loaded. */
+  weights: PrototypeWeight[];
+  /** Null: not known. */
+  source: PrototypeSource | null;
+  /** Share of the most relevant pixels on the object. */
+  mask_relevance: number | null;
+  /** Share of the attribution on the object. */
+  energy_relevance: number | null;
+  /** The same of the map before it was scaled. */
+  energy_raw: number | null;
+  /** Share of its image that the object takes. */
+  chance: number | null;
+  /** Perturbations that matter, the strongest first; none: unknown; null: not decided. */
+  nature: string[] | null;
+  /** The nature in words. */
+  told: string;
+  /** Images that were analysed with it. */
+  images: number;
+  /** By perturbation. */
+  drops: PrototypeEffect[];
+}
+
+/** All prototypes of a benchmark. */
+export interface PrototypeLines {
+  /** Of the benchmark. */
+  name: string;
+  /** Names, in the order of the benchmark. */
+  perturbations: string[];
+  /** The lines of the table, in order. */
+  lines: PrototypeLine[];
+  /** What must be known to read the numbers. */
+  note: string;
+}
+
+/** Benchmarks of prototypes that are stored. */
 export interface PrototypeList {
-  /** What they are called. */
-  names: string[];
+  /** A line for each. */
+  benchmarks: PrototypeBenchmarkSummary[];
+}
+
+/** A prototype that an image is similar to. */
+export interface PrototypeMatch {
+  /** Its number. */
+  prototype: number;
+  /** The class that it says most for. */
+  label: string | null;
+  /** Similarity of the most similar cell. */
+  score: number;
+  /** Of that cell, from 0 at the top. */
+  row: number;
+  /** Of that cell, from 0 at the left. */
+  column: number;
+  /** The cell: x0, y0, x1, y1 as shares of what the network sees. */
+  box: [number, number, number, number];
+  /** Those that are stored, if any. */
+  drops: PrototypeDrop[];
+}
+
+/** The prototypes that an image is most similar to. */
+export interface PrototypeMatches {
+  /** Of the benchmark. */
+  name: string;
+  /** Id of the image. */
+  image: string;
+  /** Rows and columns of the cells. */
+  grid: [number, number];
+  /** The lines of the table, in order. */
+  lines: PrototypeMatch[];
+}
+
+/** What the similarity to prototypes is made of, counted. */
+export interface PrototypeNatures {
+  /** By perturbation: to how many prototypes it matters. */
+  matter: Record<string, number>;
+  /** Prototypes to which none matters. */
+  unknown: number;
+  /** Prototypes with too few images to say. */
+  undecided: number;
+  /** Prototypes that no image is most similar to. */
+  uncovered: number;
+  /** What the line means, in words. */
+  sentence: string;
+}
+
+/** How often changing what the attribution shows costs more than changing all else. */
+export interface PrototypePremise {
+  /** Pairs of image and prototype, times perturbations. */
+  rows: number;
+  /** How many images. */
+  images: number;
+  /** Of the rows, in how many the focused drop is larger. */
+  share: number | null;
+  /** Lower end of its 95% interval. */
+  share_low: number | null;
+  /** Upper end of its 95% interval. */
+  share_high: number | null;
+  /** Share of the rows where both are equal. */
+  equal: number | null;
+  /** With such rows. */
+  prototypes: number;
+  /** Of these, how many have a larger mean focused drop. */
+  prototype_share: number | null;
+  /** Mean of focused minus dual drop. */
+  difference: number | null;
+  /** Lower end of its 95% interval. */
+  difference_low: number | null;
+  /** Upper end of its 95% interval. */
+  difference_high: number | null;
+  /** What the line means, in words. */
+  sentence: string;
+}
+
+/** How much of attributions lies on the object, in the mean. */
+export interface PrototypeRelevance {
+  /** Where prototypes were taken from, or what images have in common with them. */
+  kind: "prototype" | "patch";
+  /** Share of the whole attribution, or of the most relevant pixels. */
+  measure: "energy_relevance" | "mask_relevance";
+  /** The score; null: undefined. */
+  value: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** Mean share of the images that the object takes. */
+  chance: number | null;
+  /** Mean of relevance minus chance. */
+  difference: number | null;
+  /** Lower end of its 95% interval. */
+  difference_low: number | null;
+  /** Upper end of its 95% interval. */
+  difference_high: number | null;
+  /** Prototypes or patches that count. */
+  n: number;
+  /** Those that do not: nothing is annotated. */
+  undefined: number;
+  /** How many images. */
+  images: number;
+  /** Of each prototype or patch. */
+  values: (number | null)[];
+  /** What the line means, in words. */
+  sentence: string;
+}
+
+/** Where a prototype was taken from. */
+export interface PrototypeSource {
+  /** Id of the image. */
+  image: string;
+  /** Of the cell, from 0 at the top. */
+  row: number;
+  /** Of the cell, from 0 at the left. */
+  column: number;
+  /** Similarity of the cell to the prototype. */
+  score: number | null;
+  /** Class of that image; null: not known. */
+  label: string | null;
+}
+
+/** What a prototype says for a class. */
+export interface PrototypeWeight {
+  /** The class. */
+  label: string;
+  /** By which its similarity is multiplied. */
+  weight: number;
 }
 
 /** Ranks of lines by metrics; equal ones share a rank. */
@@ -2622,12 +3050,6 @@ export function checks(query: ChecksQuery = {}, asked?: Asked): Promise<CheckLis
 }
 
 export type CheckSanityQuery = {
-  /** By what maps are compared, or what is measured; as /api/checks lists them. */
-  measure?: string | null;
-  /** Whether maps are compared as they are, or by size of values. */
-  reading?: "signed" | "absolute" | null;
-  /** How weights were redrawn: full, top-down, bottom-up, single. */
-  way?: string | null;
   /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
   v?: string | null;
   /** Full name of a model; a base stands for all its variants. */
@@ -2636,9 +3058,15 @@ export type CheckSanityQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** By what maps are compared, or what is measured; as /api/checks lists them. */
+  measure?: string | null;
+  /** Whether maps are compared as they are, or by size of values. */
+  reading?: "signed" | "absolute" | null;
+  /** How weights were redrawn: full, top-down, bottom-up, single. */
+  way?: string | null;
 };
 
-export const checkSanityWords: readonly string[] = ["measure", "reading", "way", "v", "model", "method", "target"];
+export const checkSanityWords: readonly string[] = ["v", "model", "method", "target", "measure", "reading", "way"];
 
 /** Verdicts: do maps depend on what the model learnt? */
 export function checkSanity(query: CheckSanityQuery = {}, asked?: Asked): Promise<Sanity> {
@@ -2646,12 +3074,6 @@ export function checkSanity(query: CheckSanityQuery = {}, asked?: Asked): Promis
 }
 
 export type CheckCascadeQuery = {
-  /** By what maps are compared, or what is measured; as /api/checks lists them. */
-  measure?: string | null;
-  /** Whether maps are compared as they are, or by size of values. */
-  reading?: "signed" | "absolute" | null;
-  /** How weights were redrawn: full, top-down, bottom-up, single. */
-  way?: string | null;
   /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
   v?: string | null;
   /** Full name of a model; a base stands for all its variants. */
@@ -2660,9 +3082,15 @@ export type CheckCascadeQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** By what maps are compared, or what is measured; as /api/checks lists them. */
+  measure?: string | null;
+  /** Whether maps are compared as they are, or by size of values. */
+  reading?: "signed" | "absolute" | null;
+  /** How weights were redrawn: full, top-down, bottom-up, single. */
+  way?: string | null;
 };
 
-export const checkCascadeWords: readonly string[] = ["measure", "reading", "way", "v", "model", "method", "target"];
+export const checkCascadeWords: readonly string[] = ["v", "model", "method", "target", "measure", "reading", "way"];
 
 /** Similarity of maps as one part of the network after the other is redrawn */
 export function checkCascade(query: CheckCascadeQuery = {}, asked?: Asked): Promise<Cascade> {
@@ -2741,18 +3169,6 @@ export const checkBackgroundWords: readonly string[] = ["one", "other", "v"];
 /** Do maps of one model lie more on the background than those of another? */
 export function checkBackground(query: CheckBackgroundQuery = {}, asked?: Asked): Promise<Background> {
   return ask<Background>(urlOf("/api/checks/background", query), asked);
-}
-
-export type PrototypesQuery = {
-  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
-  v?: string | null;
-};
-
-export const prototypesWords: readonly string[] = ["v"];
-
-/** Stored analyses of prototypes */
-export function prototypes(query: PrototypesQuery = {}, asked?: Asked): Promise<PrototypeList> {
-  return ask<PrototypeList>(urlOf("/api/prototypes", query), asked);
 }
 
 export type ReviewsQuery = {
@@ -2869,4 +3285,116 @@ export const checkLayersWords: readonly string[] = ["v", "model", "method", "tar
 /** How do maps change from layer to layer? */
 export function checkLayers(query: CheckLayersQuery = {}, asked?: Asked): Promise<LayerChanges> {
   return ask<LayerChanges>(urlOf("/api/checks/layers", query), asked);
+}
+
+export type PrototypesQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypesWords: readonly string[] = ["v"];
+
+/** Stored benchmarks of prototypes */
+export function prototypes(query: PrototypesQuery = {}, asked?: Asked): Promise<PrototypeList> {
+  return ask<PrototypeList>(urlOf("/api/prototypes", query), asked);
+}
+
+export type PrototypeBenchmarkQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypeBenchmarkWords: readonly string[] = ["v"];
+
+/** What a benchmark of prototypes found */
+export function prototypeBenchmark(name: string, query: PrototypeBenchmarkQuery = {}, asked?: Asked): Promise<PrototypeBenchmark> {
+  return ask<PrototypeBenchmark>(urlOf(`/api/prototypes/${encodeURIComponent(name)}`, query), asked);
+}
+
+export type PrototypeLinesQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypeLinesWords: readonly string[] = ["v"];
+
+/** All prototypes of a benchmark */
+export function prototypeLines(name: string, query: PrototypeLinesQuery = {}, asked?: Asked): Promise<PrototypeLines> {
+  return ask<PrototypeLines>(urlOf(`/api/prototypes/${encodeURIComponent(name)}/prototypes`, query), asked);
+}
+
+export type PrototypeDetailQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypeDetailWords: readonly string[] = ["v"];
+
+/** A prototype, with the images behind its numbers */
+export function prototypeDetail(name: string, number: number, query: PrototypeDetailQuery = {}, asked?: Asked): Promise<PrototypeDetail> {
+  return ask<PrototypeDetail>(urlOf(`/api/prototypes/${encodeURIComponent(name)}/prototypes/${encodeURIComponent(number)}`, query), asked);
+}
+
+export type PrototypePatchQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** The image as the network sees it; the patch: the cell with as much around it; a box around the most relevant pixels, or the image cropped to it; the attribution in colours. */
+  view?: "image" | "patch" | "box" | "crop" | "heatmap" | null;
+  /** Of the box: 95 surrounds the top 5% of pixels. */
+  percentile?: number | string | null;
+  /** Which pixels make them similar; that of the benchmark unless given. */
+  attribution?: string | null;
+};
+
+export const prototypePatchWords: readonly string[] = ["v", "view", "percentile", "attribution"];
+
+/** The patch that a prototype was taken from */
+export function prototypePatchUrl(name: string, number: number, query: PrototypePatchQuery = {}): string {
+  return urlOf(`/api/prototypes/${encodeURIComponent(name)}/prototypes/${encodeURIComponent(number)}/patch.png`, query);
+}
+
+export type PrototypeMatchesQuery = {
+  /** How many at most. */
+  count?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypeMatchesWords: readonly string[] = ["count", "v"];
+
+/** The prototypes that an image is most similar to */
+export function prototypeMatches(name: string, imageId: string, query: PrototypeMatchesQuery = {}, asked?: Asked): Promise<PrototypeMatches> {
+  return ask<PrototypeMatches>(urlOf(`/api/prototypes/${encodeURIComponent(name)}/images/${encodeURIComponent(imageId)}`, query), asked);
+}
+
+export type PrototypePictureQuery = {
+  /** Its number; the most similar one unless given. */
+  prototype?: number | null | string;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** The image as the network sees it; the patch: the cell with as much around it; a box around the most relevant pixels, or the image cropped to it; the attribution in colours. */
+  view?: "image" | "patch" | "box" | "crop" | "heatmap" | null;
+  /** Of the box: 95 surrounds the top 5% of pixels. */
+  percentile?: number | string | null;
+  /** Which pixels make them similar; that of the benchmark unless given. */
+  attribution?: string | null;
+};
+
+export const prototypePictureWords: readonly string[] = ["prototype", "v", "view", "percentile", "attribution"];
+
+/** An image as the network sees it, and what of it is like a prototype */
+export function prototypePictureUrl(name: string, imageId: string, query: PrototypePictureQuery = {}): string {
+  return urlOf(`/api/prototypes/${encodeURIComponent(name)}/images/${encodeURIComponent(imageId)}/picture.png`, query);
+}
+
+export type PrototypeLiveQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const prototypeLiveWords: readonly string[] = ["v"];
+
+/** Change one image, and see what its similarity to a prototype does */
+export function prototypeLive(name: string, body: LiveAsked, query: PrototypeLiveQuery = {}, asked?: Asked): Promise<Live> {
+  return ask<Live>(urlOf(`/api/prototypes/${encodeURIComponent(name)}/live`, query), { ...asked, method: "POST", body });
 }

@@ -333,6 +333,32 @@ export function useLayerChanges(words: Words, options?: Options): Result<Api.Lay
   return useAsked(["layer changes", query], (asked) => Api.checkLayers(query, asked), options);
 }
 
+/** Which benchmarks of prototypes are stored. */
+export function usePrototypeList(options?: Options): Result<Api.PrototypeList> {
+  return useAsked(["prototypes"], (asked) => Api.prototypes({}, asked), options);
+}
+
+export function usePrototypeBenchmark(name: string, options?: Options): Result<Api.PrototypeBenchmark> {
+  return useAsked(["prototype benchmark", name], (asked) => Api.prototypeBenchmark(name, {}, asked), options);
+}
+
+export function usePrototypeLines(name: string, options?: Options): Result<Api.PrototypeLines> {
+  return useAsked(["prototype lines", name], (asked) => Api.prototypeLines(name, {}, asked), options);
+}
+
+export function usePrototype(name: string, number: number, options?: Options): Result<Api.PrototypeDetail> {
+  return useAsked(["prototype", name, number], (asked) => Api.prototypeDetail(name, number, {}, asked), options);
+}
+
+export function usePrototypeMatches(name: string, image: string, options?: Options): Result<Api.PrototypeMatches> {
+  return useAsked(["prototype matches", name, image], (asked) => Api.prototypeMatches(name, image, {}, asked), options);
+}
+
+/** What changing an image does; an answer that nobody waits for any more is given up. */
+export function usePrototypeLive(name: string, body: Api.LiveAsked, options?: Options): Result<Api.Live> {
+  return useAsked(["prototype live", name, body], (asked) => Api.prototypeLive(name, body, {}, asked), options);
+}
+
 /** Addresses of pictures and files, for `src` and `href`. With a version they are kept for ever. */
 export const fileUrl = (id: string, v?: string): string => Api.imageFileUrl(id, { v });
 export const thumbnailUrl = (id: string, size = 256, v?: string): string => Api.imageThumbnailUrl(id, { size, v });

@@ -43,6 +43,14 @@ export const PAGES: readonly PageInfo[] = [
     has: (health) => health.checks.length > 0,
     component: lazy(() => import("./checks")),
   },
+  {
+    name: "prototypes",
+    title: "Prototypes",
+    path: "/prototypes",
+    key: "o",
+    has: (health) => health.prototypes.length > 0,
+    component: lazy(() => import("./prototypes")),
+  },
   { name: "study", title: "Study", path: "/study", key: "s", component: lazy(() => import("./study")) },
 ];
 

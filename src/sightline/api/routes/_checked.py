@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AskedCheck",
+    "AskedRedraw",
     "CheckWords",
     "MeasureWord",
-    "ReadingWord",
+    "RedrawnWords",
     "STUDIED",
     "Stock",
-    "WayWord",
     "checks_of",
     "filled",
     "frame_of",
@@ -75,6 +75,19 @@ class AskedCheck:
 
 CheckWords = Annotated[AskedCheck, Depends(read_words(AskedCheck))]
 """Words of a route about checks: the type of a parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRedraw:
+    """How maps of redrawn networks are compared; none need be given."""
+
+    measure: MeasureWord = None
+    reading: ReadingWord = "signed"
+    way: WayWord = None
+
+
+RedrawnWords = Annotated[AskedRedraw, Depends(read_words(AskedRedraw))]
+"""Words of a route about redrawn networks: the type of a parameter."""
 
 
 # --- what is stored ------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from sightline.analysis._whole import PERCENTILES, Whole, WholeScores
+from sightline.analysis._whole import PERCENTILES, WholeScores
 from sightline.analysis.image_figures import DatasetMeans
 from sightline.analysis.image_maps import figure_of
 from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
@@ -30,7 +30,6 @@ __all__ = [
     "points_of",
     "region_columns",
     "rule_of",
-    "whole_of",
     "whole_scores",
 ]
 
@@ -43,19 +42,6 @@ def on_demand(served: Served) -> OnDemand:
 def whole_scores(served: Served) -> WholeScores:
     """Return the scores of maps against all regions, at many percentiles."""
     return served.kept("whole scores", lambda: WholeScores(on_demand(served)))
-
-
-def whole_of(served: Served, image_id: str, choice: Choice) -> Whole:
-    """Return the scores of the map of a choice against all regions of an image.
-
-    Raises
-    ------
-    Refusal
-        404, if there is no such image, or no map of it; 409, if maps were not kept.
-    """
-    scores, key = whole_scores(served), key_of(choice)
-    found = scores.kept(image_id, key, choice.ties)
-    return scores.one(map_of(served, image_id, choice), choice.ties) if found is None else found
 
 
 def means_of(served: Served) -> DatasetMeans:
@@ -154,7 +140,7 @@ def percentiles_by_name(more: tuple[float, ...]) -> tuple[tuple[float, str], ...
 
 
 def points_of(
-    columns: Columns, place: int, metric: str, by_name: Iterable[tuple[float, str]]
+    columns: Mapping[str, Any], place: int, metric: str, by_name: Iterable[tuple[float, str]]
 ) -> Iterator[tuple[float, dict[str, Any]]]:
     """Yield a metric of scores at percentiles."""
     for percentile, name in by_name:

@@ -1,4 +1,4 @@
-"""Checks of whether maps are about the model; prototypes and reviews, where there are any."""
+"""Checks of whether maps are about the model; reviews, where there are any."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sightline.api.problems import PROBLEMS, Refusal, not_found
 from sightline.api.routes._cells import point, records, to_table
 from sightline.api.routes._checked import (
     STUDIED,
+    AskedRedraw,
     CheckWords,
     MeasureWord,
-    ReadingWord,
-    WayWord,
+    RedrawnWords,
     filled,
     frame_of,
     kept_lines,
@@ -43,7 +43,6 @@ from sightline.api.schemas import (
     FaithfulnessLine,
     Parts,
     PartsLine,
-    PrototypeList,
     Reading,
     RemovalCurves,
     RemovalLine,
@@ -111,15 +110,9 @@ def _readings(measured: Collection[str]) -> tuple[Reading, ...]:
     "end of the difference below 0.1), `guide` and `cascade` say what the guide's rule says. "
     "Verdicts do not rank methods.",
 )
-def check_sanity(
-    served: Here,
-    words: CheckWords,
-    measure: MeasureWord = None,
-    reading: ReadingWord = "signed",
-    way: WayWord = None,
-) -> Sanity:
+def check_sanity(served: Here, words: CheckWords, how: RedrawnWords) -> Sanity:
     """Return the verdicts."""
-    asked = _asked(served, measure, reading, way, _WHOLE)
+    asked = _asked(served, how, _WHOLE)
     frame = frame_of(
         served, ("sanity", tuple(asked.items())), lambda: sanity_table(served.results, **asked)
     )
@@ -127,19 +120,18 @@ def check_sanity(
     return Sanity(**asked, lines=lines, note=frame.attrs["note"])
 
 
-def _asked(
-    served: Served, measure: str | None, reading: Reading, way: str | None, ways: tuple[str, ...]
-) -> dict[str, Any]:
+def _asked(served: Served, how: AskedRedraw, ways: tuple[str, ...]) -> dict[str, Any]:
     """Return what a table of randomisation is about; the first way that is stored is the usual."""
     stock = stock_of(served, "randomisation")
     measured = stock.measures["randomisation"]
+    alike = [one for one in _SIMILARITIES if one in measured]
     known = [name for name in ways if name in stock.ways]
     if not known:
         raise not_found(f"weights were redrawn in none of the ways {', '.join(ways)}")
     return {
-        "measure": one_of("measure", measure, [one for one in _SIMILARITIES if one in measured]),
-        "reading": one_of("reading", reading, _readings(measured)),
-        "way": one_of("way", way, known),
+        "measure": one_of("measure", how.measure, alike),
+        "reading": one_of("reading", how.reading, _readings(measured)),
+        "way": one_of("way", how.way, known),
     }
 
 
@@ -152,15 +144,9 @@ def _asked(
     "network (stage −1) on; beside it what maps of other images, edges and another training reach, "
     "and the accuracy that the model has left.",
 )
-def check_cascade(
-    served: Here,
-    words: CheckWords,
-    measure: MeasureWord = None,
-    reading: ReadingWord = "signed",
-    way: WayWord = None,
-) -> Cascade:
+def check_cascade(served: Here, words: CheckWords, how: RedrawnWords) -> Cascade:
     """Return similarities by stage."""
-    asked = _asked(served, measure, reading, way, _STEPS)
+    asked = _asked(served, how, _STEPS)
     frame = frame_of(
         served, ("cascade", tuple(asked.items())), lambda: cascade_table(served.results, **asked)
     )
@@ -285,23 +271,7 @@ def check_background(
     return Background(one=first, other=second, lines=lines, note=frame.attrs["note"])
 
 
-# --- prototypes and reviews ----------------------------------------------------------------------
-
-
-@router.get(
-    "/api/prototypes",
-    response_model=PrototypeList,
-    responses=_MISSING,
-    summary="Stored analyses of prototypes",
-    description="404 where the store holds none.",
-)
-def prototypes(served: Here) -> PrototypeList:
-    """Return the analyses of prototypes that are stored."""
-    folder = served.results.path / "prototypes"
-    names = sorted(one.name for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
-    if not names:
-        raise not_found("no analyses of prototypes are stored: they lie in STORE/prototypes/NAME")
-    return PrototypeList(names=tuple(names))
+# --- reviews -------------------------------------------------------------------------------------
 
 
 @router.get(

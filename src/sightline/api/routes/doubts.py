@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
 from sightline.analysis.correctness import class_scatter, correct_and_wrong
-from sightline.analysis.failures import failure_reasons, worst_images
+from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
 from sightline.analysis.predictions import stored_predictions
 from sightline.api.choice import AskedTable, Chosen, MetricWord, TableWords, choose_line
 from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
@@ -155,22 +155,18 @@ def _agreement_line(lines: Lines, place: int) -> AgreementLine:
 def check_failures(served: Here, words: TableWords, count: CountWord = None) -> Failures:
     """Return the worst images."""
     chosen = _failing(served, words)
-    given = _given(served, chosen, words, count)
-    metric, known = str(chosen.name), _predictions(served)
-    if known is None:
-        known = pd.DataFrame(columns=_UNKNOWN)
-    key = ("failures", metric, tuple(given.items()))
+    metric, usual = str(chosen.name), max(1, min(_COUNT, len(served.images) // _ONE_IN))
+    given, how_many = _given(chosen, words), usual if count is None else count
+
+    def found() -> tuple[pd.DataFrame, pd.DataFrame]:
+        known = _predictions(served)
+        known = pd.DataFrame(columns=_UNKNOWN) if known is None else known
+        cases = failure_cases(served.results, metric, **given, predictions=known)
+        return failure_reasons(cases, how_many), worst_images(cases, how_many)
+
+    key = ("failures", metric, tuple(given.items()), how_many)
     with naming("count"):
-        reasons = keep(
-            served,
-            (*key, "reasons"),
-            lambda: failure_reasons(served.results, metric, **given, predictions=known),
-        )
-        worst = keep(
-            served,
-            (*key, "images"),
-            lambda: worst_images(served.results, metric, **given, predictions=known),
-        )
+        reasons, worst = keep(served, key, found)
     return Failures(
         choice=chosen.choice,
         metric=metric,
@@ -194,14 +190,12 @@ def _failing(served: Served, words: AskedTable) -> Chosen:
     return chosen
 
 
-def _given(served: Served, chosen: Chosen, words: AskedTable, count: int | None) -> dict[str, Any]:
+def _given(chosen: Chosen, words: AskedTable) -> dict[str, Any]:
     choice = chosen.choice
-    usual = max(1, min(_COUNT, len(served.images) // _ONE_IN))
     return {
         "model": choice.model,
         "method": choice.method,
         "layer": words.layer if choice.layer is None else choice.layer,
-        "count": usual if count is None else count,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from PIL import Image
 
 from sightline.analysis.on_demand import OneMap
 from sightline.api.binary import MEDIA_TYPE, encode_map
-from sightline.api.choice import MapWords, choose_map
+from sightline.api.choice import AskedMap, MapWords, choose_map
 from sightline.api.colours import Palette
 from sightline.api.drawing import coloured, mixed, outlined, to_png
 from sightline.api.problems import PROBLEMS, of_store
+from sightline.api.routes._at_once import answered, map_there
 from sightline.api.routes._single import map_of, on_demand
 from sightline.api.schemas import Choice, MapHeader, MapPlace
 from sightline.api.state import Here, Served
@@ -105,12 +107,17 @@ def map_bytes(one: OneMap, header: MapHeader) -> Response:
     response_class=Response,
     responses={**BINARY, **PROBLEMS},
 )
-def get_map(served: Here, image_id: str, words: MapWords) -> Response:
+async def get_map(served: Here, image_id: str, words: MapWords) -> Response:
     """The values of a map on the raster on which the study scored it, raw and with their signs.
 
     With it come the masks of the regions on that raster. The scores of these values, masks and a
     rule are the stored ones.
     """
+    make = partial(_map, served, image_id, words)
+    return await answered(served, "map", words, make, map_there(served, image_id))
+
+
+def _map(served: Served, image_id: str, words: AskedMap) -> Response:
     choice = choose_map(served, words).choice
     one = map_of(served, image_id, choice)
     return map_bytes(one, header_of(served, one, choice))

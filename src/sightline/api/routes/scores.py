@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Path, Query
 
-from sightline.analysis._whole import Whole
+from sightline.analysis._whole import MOST_PIXELS, Whole
 from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, quick_metrics
 from sightline.analysis.image_maps import figure_of
 from sightline.analysis.on_demand import MapKey, NoMapError, OneMap, Rule, scores_of
@@ -24,6 +25,7 @@ from sightline.api.choice import (
     sources_of,
 )
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
+from sightline.api.routes._at_once import answered, map_there, scores_there
 from sightline.api.routes._single import (
     check_map,
     curve_of,
@@ -36,7 +38,6 @@ from sightline.api.routes._single import (
     points_of,
     region_columns,
     rule_of,
-    whole_of,
     whole_scores,
 )
 from sightline.api.schemas import (
@@ -91,12 +92,13 @@ ScoreWord = Annotated[
     response_model=ImageMetrics,
     responses=PROBLEMS,
 )
-def get_image_metrics(served: Here, image_id: str, words: MapWords) -> ImageMetrics:
+async def get_image_metrics(served: Here, image_id: str, words: MapWords) -> ImageMetrics:
     """Every score of the map by the rule asked for, beside chance, ceiling and the data set's mean.
 
     A mean has an interval where the study stored the score by the same rule.
     """
-    return _metrics(served, image_id, words, None)
+    make = partial(_metrics, served, image_id, words, None)
+    return await answered(served, "metrics", words, make, scores_there(served, image_id, words))
 
 
 @router.get(
@@ -126,13 +128,58 @@ class _Panel(NamedTuple):
 def _panel(served: Served, image_id: str, choice: Choice, region: int | None) -> _Panel:
     scores = whole_scores(served)
     if region is None and scores.has(rule := _rule(choice)) and scores.complete(choice.sign):
-        found = whole_of(served, image_id, choice)
+        found = _whole(served, image_id, choice)
         return _Panel(scores.figures(found, rule), found.key, found.shape, found.on_grid, None)
     one, rule = map_of(served, image_id, choice), _rule(choice)
     with naming("selection"):
         figures = figures_of(one, rule, region, scores.panel(one.sign))
     label = None if region is None else one.region(region).label
     return _Panel(figures, one.key, one.values.shape, one.on_grid, label)
+
+
+def _whole(served: Served, image_id: str, choice: Choice) -> Whole:
+    """Return the scores of the map of a choice against all regions of an image.
+
+    Raises
+    ------
+    Refusal
+        404, if there is no such image, or no map of it; 409, if maps were not kept.
+    """
+    scores, key = whole_scores(served), key_of(choice)
+    found = scores.kept(image_id, key, choice.ties)
+    if found is None:
+        with scores.turn(image_id):
+            found = scores.kept(image_id, key, choice.ties)
+            if found is None:
+                found, *_ = scores.several(_together(served, image_id, choice), choice.ties)
+    return found
+
+
+def _together(served: Served, image_id: str, choice: Choice) -> list[OneMap]:
+    """Return the map of a choice, then those that it is looked at beside: all lines of the tables.
+
+    Scoring one takes ten times as long as adding one more. Large maps, which take long, come alone.
+    """
+    one, maps = map_of(served, image_id, choice), on_demand(served)
+    lines = served.kept("maps of lines", lambda: _maps_of_lines(served))
+    scored = whole_scores(served)
+    found = [one]
+    for key in lines if one.key in lines else ():
+        if len(found) >= MOST_PIXELS // max(one.values.size, 1):
+            break
+        if key != one.key and scored.kept(image_id, key, choice.ties) is None:
+            with suppress(NoMapError):
+                found.append(maps.map(image_id, key))
+    return found
+
+
+def _maps_of_lines(served: Served) -> tuple[MapKey, ...]:
+    """Return which maps the lines of the leaderboard are about."""
+    found = []
+    for line in _all_lines(served, AskedMap()):
+        pick, seed = line.picks[0], sources_of(served, line)[0]["seed"]
+        found.append(MapKey(line.model, pick.method, pick.layer, line.head, pick.target, seed))
+    return tuple(found)
 
 
 def _metrics(served: Served, image_id: str, words: AskedMap, region: int | None) -> ImageMetrics:
@@ -311,7 +358,7 @@ def _score(rule: Rule, metric: str | None, sign: str, region: bool) -> tuple[Rul
     response_model=ImageLayers,
     responses=PROBLEMS,
 )
-def get_image_layers(
+async def get_image_layers(
     served: Here,
     image_id: str,
     words: MapWords,
@@ -319,6 +366,14 @@ def get_image_layers(
     metric: ScoreWord = None,
 ) -> ImageLayers:
     """A point for each layer of the model, by the same method; none where it has no layers."""
+    make = partial(_layers, served, image_id, words, region, metric)
+    there = map_there(served, image_id) if region is None and metric is None else None
+    return await answered(served, "layers", words, make, there)
+
+
+def _layers(
+    served: Served, image_id: str, words: AskedMap, region: int | None, metric: str | None
+) -> ImageLayers:
     asked = _Asked(served, image_id, words, region, metric)
     lines = _lines(asked, heads=False)
     points = [
@@ -363,7 +418,7 @@ def _of_point(figure: dict[str, Any]) -> dict[str, Any]:
     response_model=ImagePercentiles,
     responses=PROBLEMS,
 )
-def get_image_percentiles(
+async def get_image_percentiles(
     served: Here,
     image_id: str,
     words: MapWords,
@@ -371,6 +426,14 @@ def get_image_percentiles(
     metric: ScoreWord = None,
 ) -> ImagePercentiles:
     """A point for each percentile from 1 to 99, those of the study, and the one asked for."""
+    make = partial(_percentiles, served, image_id, words, region, metric)
+    there = scores_there(served, image_id, words) if region is None and metric is None else None
+    return await answered(served, "percentiles", words, make, there)
+
+
+def _percentiles(
+    served: Served, image_id: str, words: AskedMap, region: int | None, metric: str | None
+) -> ImagePercentiles:
     asked = _Asked(served, image_id, words, region, metric)
     base = asked.name.partition("@")[0]
     if not METRICS[base].thresholded:
@@ -394,8 +457,8 @@ def _curve(asked: _Asked, metric: str) -> Iterator[tuple[float, dict[str, Any]]]
     served, choice = asked.served, asked.choice
     more = (*served.study["percentiles"], choice.percentile)
     if asked.here(choice.sign, replace(asked.rule, selection="percentile"), metric):
-        found = whole_of(served, asked.image, choice)
-        return points_of(found.scores, found.place, metric, percentiles_by_name(more))
+        found = _whole(served, asked.image, choice)
+        return points_of(found.columns, 0, metric, percentiles_by_name(more))
     one = map_of(served, asked.image, choice)
     return curve_of(one, asked.rule, metric, more, asked.region)
 
@@ -501,7 +564,7 @@ def _one_figure(one: Whole | OneMap, asked: _Asked) -> dict[str, Any]:
         return dict.fromkeys(("value", "chance", "ceiling"), float("nan"))
     if isinstance(one, Whole):
         if asked.here(one.sign, asked.rule, asked.wanted):
-            return figure_of(one.scores, one.place, asked.name)
+            return figure_of(one.columns, 0, asked.name)
         one = on_demand(asked.served).map(asked.image, one.key)
     with naming("selection"):
         scores = scores_of(one, asked.rule, [asked.wanted])

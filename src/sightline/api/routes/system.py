@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -36,6 +37,7 @@ from sightline.records import SightlineError
 from sightline.results._catalogue import BASELINE
 from sightline.results.detection import detection_names
 from sightline.results.images import COLUMNS
+from sightline.results.prototypes import benchmark_names
 from sightline.store import check_tasks, task_name
 from sightline.store.lock import is_held
 
@@ -68,7 +70,9 @@ _TITLES = {
 @router.get("/api/health", response_model=Health, summary="Whether the service is up")
 def health(request: Request, served: Here) -> Health:
     """Tell that the service is up, what it has loaded, and what it lacks and why."""
-    return health_of(served, cast("Service", request.app.state.service).trouble)
+    service = cast("Service", request.app.state.service)
+    found = health_of(served, service.trouble)
+    return found.model_copy(update={"warming": service.warming})
 
 
 def health_of(served: Served, trouble: str = "") -> Health:
@@ -90,7 +94,7 @@ def health_of(served: Served, trouble: str = "") -> Health:
         detection=tuple(detection_names(served.results.path)),
         sparsity="sparsity" not in missing,
         checks=_checks(served),
-        prototypes=_folders(served, "prototypes"),
+        prototypes=tuple(benchmark_names(served.results.path)),
         reviews=(served.results.path / "reviews.sqlite").is_file(),
         missing=missing,
     )
@@ -104,7 +108,7 @@ def _missing(served: Served) -> dict[str, str]:
         "heads": "" if _heads(served.manifest["sources"]) else "the study stored fused heads only",
         "detection": "" if detection_names(served.results.path) else _NO_DETECTION,
         "checks": "" if _checks(served) else "the study ran no checks",
-        "prototypes": "" if _folders(served, "prototypes") else "no prototypes are stored",
+        "prototypes": "" if benchmark_names(served.results.path) else _NO_PROTOTYPES,
     }
     if not (served.results.path / "reviews.sqlite").is_file():
         found["reviews"] = "no reviews are stored"
@@ -112,6 +116,7 @@ def _missing(served: Served) -> dict[str, str]:
     return {name: why for name, why in found.items() if why}
 
 
+_NO_PROTOTYPES = "no benchmark is stored; `sightline benchmark … --store` adds one"
 _NO_DETECTION = "no evaluation is stored; `sightline detect … --store` adds one"
 
 
@@ -152,13 +157,6 @@ def _checks(served: Served) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one["part"] for one in served.manifest.get("checks", ())))
 
 
-def _folders(served: Served, name: str) -> tuple[str, ...]:
-    folder = served.results.path / name
-    if not folder.is_dir():
-        return ()
-    return tuple(sorted(one.name for one in folder.iterdir() if one.is_dir()))
-
-
 # --- progress ------------------------------------------------------------------------------------
 
 
@@ -182,22 +180,37 @@ def _own_thread() -> CapacityLimiter:
 
 def _progress(served: Served) -> Progress:
     tasks = served.kept("tasks", lambda: frozenset(_tasks(served)))
-    there = [
-        entry
-        for entry in os.scandir(served.results.path / "rows")
-        if entry.name.removesuffix(".parquet") in tasks
-    ]
-    last = max((_modified(entry) for entry in there), default=None)
+    done, last = _stored(served, tasks)
     when = None if last is None else datetime.fromtimestamp(last, UTC).isoformat(timespec="seconds")
     return Progress(
-        done=len(there),
+        done=done,
         all=len(tasks),
         running=is_held(served.results.path / "lock"),
-        finished=len(there) == len(tasks),
+        finished=done == len(tasks),
         rows=served.kept("rows", lambda: _rows(served)),
         updated=when,
         version=served.version,
     )
+
+
+def _stored(served: Served, tasks: frozenset[str]) -> tuple[int, float | None]:
+    """Return how many tasks are stored, and when the last one was.
+
+    Files are renamed into their folder, whose own time then changes; it is listed only when it did.
+    A time of this very second is not trusted: another file may come within its grain.
+    """
+    folder = served.results.path / "rows"
+
+    def count() -> tuple[int, float | None]:
+        there = [
+            entry for entry in os.scandir(folder) if entry.name.removesuffix(".parquet") in tasks
+        ]
+        return len(there), max((_modified(entry) for entry in there), default=None)
+
+    changed = folder.stat().st_mtime_ns
+    if time.time_ns() - changed < 1_000_000_000:
+        return count()
+    return served.kept(("stored", changed), count)
 
 
 def _tasks(served: Served) -> Iterable[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 import pandas as pd
 from fastapi import APIRouter, Query
 
-from sightline.api.choice import TableWords
+from sightline.api.choice import AskedTable, TableWords
 from sightline.api.problems import PROBLEMS, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import layer_of, point, records
@@ -28,13 +30,15 @@ from sightline.api.schemas import (
     RankingLine,
     Sweep,
 )
-from sightline.api.state import Here
+from sightline.api.state import Here, Served
 
-__all__ = ["router"]
+__all__ = ["router", "tables_ahead"]
 
 router = APIRouter(tags=["tables"])
 
 _METRICS = 40
+# Lines of the leaderboard, and scores, whose tables are made before anybody asks.
+_LINES_AHEAD, _SCORES_AHEAD = 50, 8
 MetricsWord = Annotated[
     str | None,
     Query(
@@ -190,6 +194,27 @@ def label_breakdown(
     return Breakdown(
         by="labels", choice=choice, metric=f"iou@{token}", lines=lines, note=frame.attrs["note"]
     )
+
+
+def tables_ahead(served: Served) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of tables that pages open with, a few at a time, then of each line.
+
+    What is behind them is kept, also where words differ from those that are asked for later.
+    """
+    yield "/api/leaderboard", "/api/layers", "/api/images?limit=60"
+    for name in served.results.metrics[:_SCORES_AHEAD]:
+        word = quote(name)
+        yield f"/api/leaderboard?metric={word}", f"/api/layers?metric={word}"
+        yield (f"/api/images?sort={word}&limit=60",)
+    image = quote(next(iter(served.images), ""))
+    for line in records(frames.board(served, AskedTable()))[:_LINES_AHEAD]:
+        named = {name: line[name] for name in ("model", "method")} | {
+            "layer": layer_of(line["layer"])
+        }
+        words = urlencode({name: word for name, word in named.items() if word is not None})
+        yield f"/api/images?{words}&limit=60", f"/api/metrics/{image}?{words}&percentile=90"
+        if served.study["regions"]:
+            yield (f"/api/breakdown/labels?{words}",)
 
 
 def _label_line(line: dict[str, Any], token: str, parents: tuple[str, ...]) -> BreakdownLine:

@@ -14,7 +14,7 @@ __all__ = ["Dice"]
 T = TypeVar("T")
 _STREAMS = (
     *("style", "borrowing", "layout", "camera", "colour", "backdrop", "foreground"),
-    *("clouds", "stones", "grain", "labelling"),
+    *("clouds", "stones", "grain", "labelling", "changes"),
 )
 
 

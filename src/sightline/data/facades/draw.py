@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sightline.data.facades.changes import Changes
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.painters import PAINTERS
 from sightline.data.facades.scene import GROUND
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from sightline.data.facades.camera import Camera
     from sightline.data.facades.colours import Backdrop, Colour, Look
+    from sightline.data.facades.painters import Shape
     from sightline.data.facades.scene import Part
 
     Outlines = list[tuple[list[int], Colour]]
@@ -112,7 +114,9 @@ def draw(parts: Sequence[Part], setting: Setting) -> Drawing:
     relief >>= 8
     relief += draw_grain(size, grain)
     sights, background = tracker.sights()
-    return Drawing(_expose(colours, relief, setting.look.gain), sights, background)
+    image = _expose(colours, relief, setting.look.gain)
+    _retouch(image, parts, tracker, setting)
+    return Drawing(image, sights, background)
 
 
 def _expose(
@@ -126,6 +130,24 @@ def _expose(
         levels >>= 7
         image[..., channel] = np.minimum(levels, 255)
     return image
+
+
+def _retouch(
+    image: NDArray[np.uint8], parts: Sequence[Part], tracker: _Tracker, setting: Setting
+) -> None:
+    """Give parts another texture or colour in the finished picture, where they are to have it."""
+    for number, part in enumerate(parts):
+        if "texture" in part.changes:
+            _changes_of(setting).hatch(image, tracker.quarters(number))
+    # Colours leave less room for hatching: last, so that no value depends on them.
+    for number, part in enumerate(parts):
+        if "colour" in part.changes:
+            first = next(PAINTERS[part.name](part.box, setting.look, part.variant))
+            _changes_of(setting).recolour(image, tracker.quarters(number), first.colour)
+
+
+def _changes_of(setting: Setting) -> Changes:
+    return Changes.draw(Dice(setting.seed, setting.index, "changes"))
 
 
 def _prime(setting: Setting, rng: np.random.Generator) -> Image.Image:
@@ -142,7 +164,7 @@ def _prime(setting: Setting, rng: np.random.Generator) -> Image.Image:
 def _outlines(parts: Sequence[Part], setting: Setting) -> Iterator[tuple[Outlines, Bounds]]:
     """Yield the shapes of each part at their places on the canvas, and whole pixels around them."""
     side = setting.size * _FINE
-    shapes = [list(PAINTERS[p.name](p.box, setting.look, p.variant)) for p in parts]
+    shapes = _shapes(parts, setting)
     points = chain.from_iterable(shape.outline for each in shapes for shape in each)
     flat = np.fromiter(chain.from_iterable(points), np.float64).reshape(-1, 2)
     # Pillow fills a polygon with the pixels of its corners; floor names the pixel of a corner.
@@ -158,6 +180,15 @@ def _outlines(parts: Sequence[Part], setting: Setting) -> Iterator[tuple[Outline
             outlines.append((numbers[start:stop], colour))
             start = stop
         yield outlines, (x0, y0, x1, y1)
+
+
+def _shapes(parts: Sequence[Part], setting: Setting) -> list[list[Shape]]:
+    """Return the shapes of each part, leaning where they are to lean."""
+    shapes = [list(PAINTERS[p.name](p.box, setting.look, p.variant)) for p in parts]
+    for number, part in enumerate(parts):
+        if "shape" in part.changes:
+            shapes[number] = _changes_of(setting).lean_shapes(shapes[number], part.box)
+    return shapes
 
 
 class _Tracker:
@@ -191,6 +222,12 @@ class _Tracker:
         sights = tuple(self._sight(number, last) for number in self._silhouettes)
         either = last[::_FINE] | last[1::_FINE]
         return sights, (either[:, ::_FINE] | either[:, 1::_FINE]) == 0
+
+    def quarters(self, number: int) -> NDArray[np.int64]:
+        """Return how many quarters of each pixel show a part, without what belongs to it."""
+        top = (np.asarray(self._stencil) == number + 1).astype(np.int64)
+        rows = top[::_FINE] + top[1::_FINE]
+        return np.asarray(rows[:, ::_FINE] + rows[:, 1::_FINE])
 
     def _sight(self, number: int, last: NDArray[np.uint8]) -> Sight:
         (x0, y0, x1, y1), silhouette = self._silhouettes[number]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from sightline.data.facades.camera import Camera
+from sightline.data.facades.changes import Change, check_change
 from sightline.data.facades.colours import Backdrop, Look
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.draw import Drawing, Setting, draw
@@ -63,7 +64,9 @@ class FacadePart:
 
 @dataclass(frozen=True, eq=False)
 class Facade:
-    """A church front drawn by code; made by `generate`, changed by `without`, `with_style_of`.
+    """A church front drawn by code.
+
+    Made by `generate`; `without`, `with_style_of` and `changed` return it otherwise.
 
     Every role on a facade (window, portal, gable, …) is built in the form of one style, and votes
     for it; the style of the facade is the one with the most votes. Nothing else in the picture
@@ -83,6 +86,8 @@ class Facade:
         The style in which each role is built.
     removed : frozenset of str
         Part types and roles that were taken away.
+    changes : frozenset of (str, str)
+        Part types and roles, each with what was changed of it.
 
     Examples
     --------
@@ -98,6 +103,7 @@ class Facade:
     plan: Plan = field(repr=False)
     forms: Mapping[str, str]
     removed: frozenset[str] = frozenset()
+    changes: frozenset[tuple[str, Change]] = frozenset()
 
     @classmethod
     def generate(
@@ -128,7 +134,8 @@ class Facade:
     @cached_property
     def _placed(self) -> dict[int, Part]:
         """What is built, by number and in the order of painting, without what was removed."""
-        return _prune(place(self.plan, self.forms), self.removed)
+        placed = _prune(place(self.plan, self.forms), self.removed)
+        return {number: _marked(part, self.changes) for number, part in placed.items()}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -299,6 +306,44 @@ class Facade:
             raise InputError(f"style must be one of {', '.join(STYLES)}, got {other!r}")
         return replace(self, forms={**self.forms, role: other})
 
+    def changed(self, part: str, what: Change) -> Facade:
+        """Return the same picture but for the colour, the shape or the texture of a part.
+
+        All instances change; what they carry stays as it is, and so do labels and votes. No pixel
+        outside their silhouettes (before and after, with the blended rim) changes. A change made
+        twice is made once; several add up. Everything random in it comes from the seed.
+
+        Parameters
+        ----------
+        part : str
+            A part type on this facade, or a role.
+        what : {"colour", "shape", "texture"}
+            *colour*: another, vivid hue, 60 degrees or more from that of the part's main material.
+            Silhouette and HSV value (the largest channel) of every pixel stay to the bit; a
+            brightness that weighs the channels does not.
+            *shape*: the part leans, by half of its shorter side at either end. Materials, their
+            areas and the stones on them stay; it may hide more or less of what is around.
+            *texture*: hatching over the same surface, weaker near black and white. Silhouette
+            and mean colour of each instance stay, the latter within a level.
+
+        Raises
+        ------
+        InputError
+            If the part is not on the facade, or there is no such property.
+
+        Examples
+        --------
+        >>> facade = Facade.generate(seed=0, index=2)
+        >>> blue = facade.changed("window", "colour")
+        >>> blue.style, bool((blue.image() == facade.image()).all())
+        ('Gothic', False)
+        """
+        check_change(what)
+        role = self._check_present(part)
+        # All instances of a role have one form: under its name the change outlives another form.
+        name = role if role in ROLES else part
+        return replace(self, changes=self.changes | {(name, what)})
+
     def _check_present(self, part: str) -> str:
         """Return the role of a part type or role that is on the facade."""
         for label in self.labels:
@@ -346,6 +391,14 @@ def _prune(parts: tuple[Part, ...], removed: frozenset[str]) -> dict[int, Part]:
             places[number] = len(kept)
             kept[number] = replace(part, parent=places[part.parent])
     return kept
+
+
+def _marked(part: Part, changes: frozenset[tuple[str, Change]]) -> Part:
+    """Return a part with what is changed of it."""
+    if not (changes and part.is_labelled):
+        return part
+    names = (part.name, PART_TYPES[part.name][0])
+    return replace(part, changes=frozenset(what for name, what in changes if name in names))
 
 
 def _region(part: FacadePart, index: int) -> Region:

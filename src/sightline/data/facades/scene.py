@@ -42,12 +42,15 @@ class Part:
         Number of the part that it belongs to, -1 for none.
     variant : float
         From 0 to 1: decides details of the drawing, the same for all instances of a role.
+    changes : frozenset of str
+        What differs from how the part type is painted: "colour", "shape", "texture".
     """
 
     name: str
     box: Box
     parent: int = -1
     variant: float = 0.0
+    changes: frozenset[str] = frozenset()
 
     @property
     def is_labelled(self) -> bool:

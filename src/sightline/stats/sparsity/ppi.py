@@ -327,16 +327,15 @@ def _read(
         )
     if (strata is None) != (rest_strata is None):
         raise InputError("strata and rest_strata must be given together; got one of them")
-    own, other = (
-        [0] * len(scores) if names is None else plain_labels(names)
-        for names, scores in ((strata, y), (rest_strata, rest))
-    )
-    if len(own) != len(y) or len(other) != len(rest):
-        raise InputError(
-            f"there must be one stratum for each image; got {len(own)} for {len(y)} gold images "
-            f"and {len(other)} for {len(rest)} others"
-        )
-    first, second = np.split(numbered([*own, *other])[1], [len(own)])
+    first, second = np.zeros(len(y), np.intp), np.zeros(len(rest), np.intp)
+    if strata is not None:
+        own, other = plain_labels(strata), plain_labels(rest_strata)
+        if len(own) != len(y) or len(other) != len(rest):
+            raise InputError(
+                f"there must be one stratum for each image; got {len(own)} for {len(y)} gold "
+                f"images and {len(other)} for {len(rest)} others"
+            )
+        first, second = np.split(numbered([*own, *other])[1], [len(own)])
     both, left = np.isfinite(y) & np.isfinite(f), np.isfinite(rest)
     undefined = int((~both).sum() + (~left).sum())
     return _Gold(y[both], f[both], first[both]), _Rest(rest[left], second[left]), undefined

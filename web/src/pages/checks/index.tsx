@@ -39,7 +39,7 @@ function ViewLinks({ current }: { current: View }) {
     return to.checks({ view: view === "verdicts" ? null : view, ...Object.fromEntries(kept) });
   };
   return (
-    <nav className="checks-views" aria-label="Views of the checks">
+    <nav className="views" aria-label="Views of the checks">
       {VIEWS.map((view) => (
         <Link key={view} href={hrefOf(view)} aria-current={view === current ? "page" : undefined}>
           {VIEW_INFO[view].title}
@@ -86,7 +86,7 @@ export default function Checks() {
   return (
     <Page title="Checks" lead={health && <Lead checks={stored} />} wide>
       <ViewLinks current={view} />
-      <p className="checks-asks">{VIEW_INFO[view].asks}</p>
+      <p className="views-asks">{VIEW_INFO[view].asks}</p>
       {health ? <Shown view={view} stored={stored} /> : <Spinner />}
     </Page>
   );

@@ -1,0 +1,164 @@
+"""Relevance: how much of an attribution lies on the object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sightline._arrays import to_numpy
+from sightline.metrics import score_maps
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from sightline.geometry import Geometry
+    from sightline.prototypes.attribution import Attributed
+    from sightline.records import Sample
+
+__all__ = ["Relevance", "counted_of", "relevance", "segmentation_of"]
+
+
+class Relevance(NamedTuple):
+    """How much of each map lies on the object; `(n,)` of float64, NaN where there is no object.
+
+    Attributes
+    ----------
+    mask : array
+        Share of the most relevant pixels (a tenth of the image, unless told otherwise) on it.
+    energy : array
+        Share of the sum of the map, scaled to [0, 1], on it; NaN for a map of zeros.
+    energy_raw : array
+        The same of the map before scaling, without what is below 0.
+    chance : array
+        The object's share of the image: what a map without information scores.
+    """
+
+    mask: NDArray[np.float64]
+    energy: NDArray[np.float64]
+    energy_raw: NDArray[np.float64]
+    chance: NDArray[np.float64]
+
+
+def relevance(
+    attributed: Attributed,
+    segmentations: ArrayLike,
+    area: float = 0.1,
+    counted: ArrayLike | None = None,
+) -> Relevance:
+    """Return how much of attributions lies on the object.
+
+    Energy relevance is the share of the map's sum on it, mask relevance the share of the top
+    `area` of the pixels: `compute_coverage` and `compute_precision` with ties shared. A constant
+    map above 0 scores `chance`.
+
+    Parameters
+    ----------
+    attributed : Attributed
+        Maps of n pairs, on any device.
+    segmentations : array of bool (n, height, width)
+        Where the object is on the input; see `segmentation_of`.
+    area : float
+        Share of the pixels that counts as most relevant, above 0 and up to 1.
+    counted : array of bool (n, height, width), optional
+        Pixels that count: not padding; see `counted_of`. All unless given.
+
+    References
+    ----------
+    Xu-Darme et al. 2023, Sanity checks for patch visualisation in prototype-based image
+    classification, arXiv:2311.16120. Wang et al. 2020, Score-CAM, arXiv:1910.01279.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.prototypes import Attributed
+    >>> values = torch.tensor([[[0.0, 0.5, 0.5, 1.0]]])
+    >>> object_ = [[[False, False, True, True]]]
+    >>> found = relevance(Attributed(values, values), object_, area=0.5)
+    >>> float(found.energy[0]), float(found.mask[0]), float(found.chance[0])
+    (0.75, 0.75, 0.5)
+    """
+    if not isinstance(area, int | float) or not 0 < area <= 1:
+        raise InputError(f"area must be above 0 and at most 1, got {area!r}")
+    values = np.asarray(to_numpy(attributed.values))
+    inside = _masks("segmentations", segmentations, values)
+    count = np.ones_like(inside) if counted is None else _masks("counted", counted, values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (inside & count).sum((1, 2)) / count.sum((1, 2))
+    percentile = 100 - 100 * float(area)
+    scored = _scored(values, inside, count, percentile)
+    raw = spread_evenly(np.maximum(to_numpy(attributed.raw), 0), *values.shape[1:])
+    return Relevance(
+        *scored,
+        _scored(raw, inside, count, percentile)[1],
+        np.where(share > 0, share, np.nan),
+    )
+
+
+def _masks(name: str, given: ArrayLike, values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return masks of the shape of the maps."""
+    masks = np.asarray(to_numpy(given))
+    if masks.shape != values.shape or masks.dtype != np.bool_:
+        seen = f"{masks.shape} of {masks.dtype}"
+        raise InputError(f"{name} must be {values.shape} of bool, as the maps are, got {seen}")
+    return masks
+
+
+def _scored(
+    maps: NDArray[Any], inside: NDArray[np.bool_], counted: NDArray[np.bool_], percentile: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mask and energy relevance of maps."""
+    ignore = None if counted.all() else ~counted
+    names = ("precision", "coverage")
+    scores = score_maps(maps, inside, percentiles=[percentile], ignore=ignore, metrics=names)
+    (precision,) = (name for name in scores if name.startswith("precision@"))
+    return np.asarray(scores[precision]), np.asarray(scores["coverage"])
+
+
+def spread_evenly(maps: NDArray[Any], height: int, width: int) -> NDArray[np.float64]:
+    """Return maps `(n, rows, columns)` on pixels: each takes the mean of the cells it lies on.
+
+    Nothing is smoothed: with whole pixels in each cell, all have the value of their cell.
+
+    Examples
+    --------
+    >>> spread_evenly(np.array([[[1.0, 4.0]]]), 1, 3).tolist()
+    [[[1.0, 2.5, 4.0]]]
+    """
+    rows, columns = _overlaps(maps.shape[1], height), _overlaps(maps.shape[2], width)
+    return np.asarray(rows @ maps.astype(np.float64) @ columns.T)
+
+
+def _overlaps(cells: int, pixels: int) -> NDArray[np.float64]:
+    """Return which share of each pixel lies on each cell: `(pixels, cells)`; whole numbers."""
+    pixel, cell = np.arange(pixels)[:, None] * cells, np.arange(cells)[None] * pixels
+    common = np.minimum(pixel + cells, cell + pixels) - np.maximum(pixel, cell)
+    return np.asarray(np.maximum(common, 0) / cells)
+
+
+def segmentation_of(sample: Sample, geometry: Geometry) -> NDArray[np.bool_]:
+    """Return where the object is on the input of a model: `(height, width)`.
+
+    The union of the sample's regions, carried the way the image went: parts of Facades by their
+    masks, birds of CUB by their segmentation where ``regions="mask"`` was read. What was cropped
+    away is not there; padding is never the object.
+
+    Examples
+    --------
+    >>> from sightline.data import load_dataset
+    >>> from sightline.models import load_model
+    >>> sample = load_dataset("facades", count=1)[0]
+    >>> geometry = load_model("demo/protopnet").prepare(sample).geometries[0]
+    >>> segmentation_of(sample, geometry).shape
+    (224, 224)
+    """
+    width, height = geometry.size
+    return np.asarray(geometry.carry(sample.annotation).union_mask(height, width))
+
+
+def counted_of(sample: Sample, geometry: Geometry) -> NDArray[np.bool_]:
+    """Return the pixels of the input that count: image, and not in a region to ignore."""
+    width, height = geometry.size
+    ignored = geometry.carry(sample.annotation).ignore_mask(height, width)
+    return np.asarray(geometry.content_mask(height, width) & ~ignored)

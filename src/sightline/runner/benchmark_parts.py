@@ -1,0 +1,474 @@
+"""The work of a benchmark's parts: some images, or some prototypes, in; rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sightline.records import InputError, Sample
+from sightline.runner.sources import read_as
+from sightline.store.prototypes import drops_schema, relevance_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from sightline.models import Inputs, Model
+    from sightline.models.prototypes import Source
+    from sightline.prototypes import Attributed
+    from sightline.prototypes.local import Score
+    from sightline.study.benchmark import (
+        Benchmark,
+        DataChoice,
+        LocalPerturbationAnalysis,
+        RelevanceAnalysis,
+    )
+
+    Save = Callable[[str, NDArray[np.uint8]], object]
+
+__all__ = [
+    "BenchmarkJob",
+    "Taken",
+    "drop_rows",
+    "own_sources",
+    "patch_rows",
+    "prototype_rows",
+    "told_sources",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkJob:
+    """What is to be analysed, and how.
+
+    Attributes
+    ----------
+    config : Benchmark
+        Which analyses.
+    model : Model
+        Whose prototypes, or any classifier where the score is the logit of a class.
+    data : DataChoice
+        The images.
+    projection : DataChoice or None
+        The images that prototypes are looked for on; unless given, those that the model says its
+        prototypes are from, or the split "train" of the data.
+    attribution : str
+        Which pixels make a cell similar: a name of `sightline.prototypes.ATTRIBUTIONS`.
+    method : str or None
+        How maps of a class are made, where its logit is the score: a name of `METHODS`.
+    params : mapping
+        Parameters of the method if there is one, else of the attribution.
+    batch : int
+        Images in a pass. It belongs to the settings: rounding differs between batches.
+    """
+
+    config: Benchmark
+    model: Model
+    data: DataChoice
+    projection: DataChoice | None = None
+    attribution: str = "upsampling"
+    method: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    batch: int = 32
+
+
+class Taken(NamedTuple):
+    """Where a prototype was taken from: number of the image in its set, the image, and the cell."""
+
+    prototype: int
+    img_id: int
+    sample: Sample
+    cell: tuple[int, int]
+
+
+class _Group(NamedTuple):
+    """Images of one size with what the network takes, and what it says of them.
+
+    Attributes
+    ----------
+    places : range
+        Where they are among the images that were asked for.
+    logits : Tensor (images, classes)
+        Without columns where the model has no classes.
+    """
+
+    places: range
+    samples: tuple[Sample, ...]
+    inputs: Inputs
+    logits: Tensor
+    predicted: tuple[str | None, ...]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of an image and a prototype, or a class.
+
+    Attributes
+    ----------
+    images : Tensor (n,)
+        Place of the image in its group.
+    prototypes : Tensor (n,)
+        Number of the prototype or class.
+    cells : Tensor (n, 2)
+        Row and column of the cell; a class has none: (n, 0).
+    """
+
+    images: Tensor
+    prototypes: Tensor
+    cells: Tensor
+
+
+def told_sources(model: Model) -> tuple[Source, ...]:
+    """Return where the model itself says that its prototypes are from; none where it does not."""
+    from sightline.models.prototypes import Source
+
+    sources: Any = getattr(model.network, "sources", ())
+    known = bool(sources) and all(isinstance(one, Source) for one in sources)
+    return tuple(sources) if known else ()
+
+
+def own_sources(model: Model) -> list[Taken]:
+    """Return the images that the model says its prototypes are from, drawn again."""
+    sources = told_sources(model)
+    several = len({one.seed for one in sources}) > 1
+    return [
+        Taken(number, one.index, _drawn(one.seed, one.index, several), one.cell)
+        for number, one in enumerate(sources)
+    ]
+
+
+def _drawn(seed: int, index: int, several: bool) -> Sample:
+    """Return a facade; its name tells the seed where there are several."""
+    from sightline.data.facades import Facade
+
+    facade = Facade.generate(seed, index)
+    name = f"facade-{seed}-{index:05}.png" if several else f"facade-{index:05}.png"
+    return Sample(name, facade.annotation(image_id=name), "", None, facade.image)
+
+
+def _groups(asked: BenchmarkJob, samples: Sequence[Sample]) -> Iterator[_Group]:
+    """Yield images in groups of one size, at most as many as go through the network at once."""
+    import torch
+
+    from sightline.models.hooks import undisturbed
+
+    model, done = asked.model, 0
+    for inputs in model.batches(list(samples), asked.batch):
+        places = range(done, done + len(inputs.pixels))
+        logits, predicted = torch.empty(len(places), 0), (None,) * len(places)
+        if model.classes:
+            with undisturbed(model.network), torch.no_grad():
+                logits = torch.as_tensor(model(inputs.pixels).logits)
+            predicted = tuple(model.classes[number] for number in logits.argmax(1).tolist())
+        yield _Group(places, tuple(samples[at] for at in places), inputs, logits, predicted)
+        done = places.stop
+
+
+def _label(group: _Group, at: int, classes: Sequence[str]) -> str | None:
+    """Return the label of an image that the model knows: the one predicted if it has several."""
+    known = [label for label in group.samples[at].labels if label in classes]
+    said = group.predicted[at]
+    return said if said in known else known[0] if known else None
+
+
+def _row(
+    asked: BenchmarkJob, group: _Group, pairs: _Pairs, at: int, ids: Sequence[int]
+) -> dict[str, Any]:
+    """Return what all tables tell of a pair."""
+    image = int(pairs.images[at])
+    cell = pairs.cells[at].tolist() or (None, None)
+    return {
+        "img_id": ids[group.places[image]],
+        "image": group.samples[image].image_id,
+        "proto_idx": int(pairs.prototypes[at]),
+        "row": cell[0],
+        "column": cell[1],
+        "label": _label(group, image, asked.model.classes),
+        "predicted": group.predicted[image],
+    }
+
+
+# --- relevance ------------------------------------------------------------------------------------
+
+
+def prototype_rows(
+    asked: BenchmarkJob,
+    section: RelevanceAnalysis,
+    taken: Sequence[Taken],
+    save: Save | None = None,
+) -> pa.Table:
+    """Return how relevant prototypes are, on the images they were taken from."""
+    import torch
+
+    look = _Look("prototype", [one.img_id for one in taken], section.area_percentage, save)
+
+    rows: list[dict[str, Any]] = []
+    for group in _groups(asked, [one.sample for one in taken]):
+        own = [taken[at] for at in group.places]
+        device = group.inputs.pixels.device
+        pairs = _Pairs(
+            torch.arange(len(own), device=device),
+            torch.tensor([one.prototype for one in own], device=device),
+            torch.tensor([one.cell for one in own], device=device),
+        )
+        rows += _relevance_rows(asked, group, pairs, look)
+    return _table(rows, relevance_schema())
+
+
+def patch_rows(
+    asked: BenchmarkJob,
+    section: RelevanceAnalysis,
+    ids: Sequence[int],
+    samples: Sequence[Sample],
+    save: Save | None = None,
+) -> pa.Table:
+    """Return how relevant the patches of images are that are most similar to prototypes."""
+    look = _Look("patch", ids, section.area_percentage, save)
+    rows: list[dict[str, Any]] = []
+    for group in _groups(asked, samples):
+        pairs = _matched(asked, group, section.num_prototypes)
+        rows += _relevance_rows(asked, group, pairs, look)
+    return _table(rows, relevance_schema())
+
+
+def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema)
+
+
+def _matched(asked: BenchmarkJob, group: _Group, count: int) -> _Pairs:
+    """Return the most similar prototypes of each image of a group."""
+    import torch
+
+    from sightline.prototypes.matches import best_matches
+
+    found = best_matches(asked.model, group.inputs.pixels, count)
+    images = torch.arange(len(group.places), device=found.prototypes.device)
+    each = found.prototypes.shape[1]
+    return _Pairs(
+        images.repeat_interleave(each), found.prototypes.flatten(), found.cells.flatten(0, 1)
+    )
+
+
+def _attributed(asked: BenchmarkJob, group: _Group, pairs: _Pairs) -> Attributed:
+    """Return which pixels make the pairs similar."""
+    from sightline.prototypes.attribution import attribute
+
+    return attribute(
+        asked.model,
+        group.inputs.pixels[pairs.images],
+        pairs.prototypes,
+        pairs.cells,
+        method=asked.attribution,
+        params={} if asked.method else asked.params,
+        keys=[group.inputs.keys[image] for image in pairs.images.tolist()],
+        batch=asked.batch,
+    )
+
+
+class _Look(NamedTuple):
+    """How relevance is looked at: of what, the numbers of all images, the area, where to save."""
+
+    kind: str
+    ids: Sequence[int]
+    area: float
+    save: Save | None
+
+
+def _relevance_rows(
+    asked: BenchmarkJob, group: _Group, pairs: _Pairs, look: _Look
+) -> Iterator[dict[str, Any]]:
+    """Yield the relevance of pairs."""
+    import numpy as np
+
+    from sightline.prototypes.relevance import counted_of, relevance, segmentation_of
+
+    scores = _scores(asked, group, pairs).tolist()  # first: it knows a cell that is not there
+    found = _attributed(asked, group, pairs)
+    order = pairs.images.tolist()
+    both = list(zip(group.samples, group.inputs.geometries, strict=True))
+    on, counted = (
+        np.stack([of(sample, geometry) for sample, geometry in both])[order]
+        for of in (segmentation_of, counted_of)
+    )
+    relevant = relevance(found, on, look.area, counted)
+    for at in range(len(order)):
+        row = _row(asked, group, pairs, at, look.ids)
+        if look.save is not None:
+            name = f"relevance/{look.kind}_{row['img_id']:06}_{row['proto_idx']:04}"
+            image = _unit(asked, group)[order[at]]
+            look.save(name, _relevance_picture(image, found.values[at], on[at]))
+        yield row | {
+            "kind": look.kind,
+            "score": scores[at],
+            "mask_relevance": float(relevant.mask[at]),
+            "energy_relevance": float(relevant.energy[at]),
+            "energy_raw": float(relevant.energy_raw[at]),
+            "chance": float(relevant.chance[at]),
+        }
+
+
+def _unit(asked: BenchmarkJob, group: _Group) -> Tensor:
+    """Return the images of a group as the network sees them, from 0 to 1."""
+    from sightline.prototypes.matches import unit_images
+
+    return unit_images(asked.model, group.inputs)
+
+
+def _scores(asked: BenchmarkJob, group: _Group, pairs: _Pairs) -> Tensor:
+    """Return the similarity of each pair at its cell."""
+    from sightline.prototypes.matches import similarity_maps
+
+    maps = similarity_maps(asked.model, group.inputs.pixels)
+    rows, columns = pairs.cells.to(maps.device).T
+    _check_cells(asked.model, pairs.cells, maps)
+    return maps[pairs.images, pairs.prototypes, rows, columns].double()
+
+
+def _check_cells(model: Model, cells: Tensor, maps: Tensor) -> None:
+    """Raise where a prototype is said to be from outside the grid, as after a change of fit."""
+    for row, column in cells.tolist():
+        if not (0 <= row < maps.shape[2] and 0 <= column < maps.shape[3]):
+            grid = f"{maps.shape[2]} x {maps.shape[3]}"
+            raise InputError(
+                f"{model.name} says that a prototype is from cell {row}, {column}, but its grid "
+                f"is {grid}: give the images that prototypes are looked for on (projection)"
+            )
+
+
+def _relevance_picture(image: Tensor, values: Tensor, on: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the attribution over the image, beside the image with all but the object dark."""
+    import numpy as np
+
+    from sightline.prototypes.views import heatmap
+
+    picture = image.permute(1, 2, 0).cpu().numpy()
+    alone = _eight_bits(picture * np.where(on, 1.0, 0.25)[..., None])
+    return np.concatenate([heatmap(picture, values.cpu().numpy()), alone], axis=1)
+
+
+def _eight_bits(picture: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return a picture from 0 to 1 in 8 bits, rounded."""
+    import numpy as np
+
+    rounded: NDArray[np.uint8] = np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8)
+    return rounded
+
+
+# --- drops ----------------------------------------------------------------------------------------
+
+
+def drop_rows(
+    asked: BenchmarkJob,
+    section: LocalPerturbationAnalysis,
+    ids: Sequence[int],
+    samples: Sequence[Sample],
+    save: Save | None = None,
+) -> pa.Table:
+    """Return the scores of images before and after perturbations."""
+    from sightline.prototypes.local import perturbed_scores
+
+    made = section.made()
+    rows: list[dict[str, Any]] = []
+    for group in _groups(asked, samples):
+        pairs, values, score = _scored(asked, group, section.num_prototypes)
+        images = _unit(asked, group)[pairs.images]
+        found = perturbed_scores(
+            score, images, values, made, dual=section.enable_dual_mode,
+            whole=section.enable_global_mode, batch=asked.batch,
+        )  # fmt: skip
+        size = {"height": int(images.shape[2]), "width": int(images.shape[3])}
+        told = [_row(asked, group, pairs, at, ids) | size for at in range(len(images))]
+        for at, row in enumerate(told):
+            rows += _perturbed_rows(row, at, found, made)
+        if save is not None:
+            _save_perturbed(section, told, images, values, save)
+    return _table(rows, drops_schema())
+
+
+def _perturbed_rows(
+    row: Mapping[str, Any], at: int, found: Any, made: Sequence[Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each perturbation of a pair; what was not asked for is missing."""
+    names = ("focused", "dual", "whole", "squared_distance", "dual_squared_distance")
+    for place, perturbation in enumerate(made):
+        values = {
+            name: None if (all_ := getattr(found, name)) is None else float(all_[at, place])
+            for name in names
+        }
+        yield {
+            **row,
+            **values,
+            "perturbation": perturbation.name,
+            "description": perturbation.description,
+            "original_score": float(found.original[at]),
+        }
+
+
+def _scored(asked: BenchmarkJob, group: _Group, count: int) -> tuple[_Pairs, Tensor, Score]:
+    """Return pairs, their maps from 0 to 1, and what gives their scores."""
+    from sightline.prototypes.local import class_score, prototype_score
+
+    if asked.method is None:
+        pairs = _matched(asked, group, count)
+        values = _attributed(asked, group, pairs).values
+        return pairs, values, prototype_score(asked.model, pairs.prototypes, pairs.cells)
+    pairs = _likely(group, count)
+    values = _class_maps(asked, asked.method, group, pairs)
+    return pairs, values, class_score(asked.model, pairs.prototypes)
+
+
+def _likely(group: _Group, count: int) -> _Pairs:
+    """Return the most likely classes of each image; equal ones by number."""
+    import torch
+
+    order = group.logits.argsort(dim=1, descending=True, stable=True)[:, :count]
+    images = torch.arange(len(order), device=order.device).repeat_interleave(order.shape[1])
+    return _Pairs(images, order.flatten(), images.new_empty((len(images), 0)))
+
+
+def _class_maps(asked: BenchmarkJob, method: str, group: _Group, pairs: _Pairs) -> Tensor:
+    """Return maps of classes from 0 to 1; of signed ones what is above 0, as in scores."""
+    import numpy as np
+    import torch
+
+    from sightline.maps import METHODS, explain
+    from sightline.prototypes.attribution import scaled_values
+
+    card = METHODS[method]
+    options: dict[str, Any] = {"layers": -1} if card.layered else {}
+    if card.explains:
+        options["target"] = pairs.prototypes.tolist()
+    images = [group.samples[at] for at in pairs.images.tolist()]
+    maps = explain(asked.model, images, method, params=asked.params, batch=asked.batch, **options)
+    raw = np.stack([maps.of(image=at) for at in range(len(maps))])
+    read = np.abs(raw) if read_as(maps.sign) == "absolute" else np.maximum(raw, 0)
+    height, width = group.inputs.pixels.shape[2:]
+    values = scaled_values(torch.from_numpy(read), int(height), int(width))
+    return values.to(group.inputs.pixels.device)
+
+
+def _save_perturbed(
+    section: LocalPerturbationAnalysis,
+    rows: Sequence[Mapping[str, Any]],
+    images: Tensor,
+    values: Tensor,
+    save: Save,
+) -> None:
+    """Save the changed copies of each pair, rounded once to 8 bits."""
+    from sightline.prototypes.perturbations import blend, perturb, relevant_boxes
+
+    modes = ["focused", *["dual"] * section.enable_dual_mode]
+    modes += ["global"] * section.enable_global_mode
+    boxes = relevant_boxes(values)
+    for perturbation in section.made():
+        perturbed = perturb(images, perturbation, boxes)
+        for mode in modes:
+            copies: Any = blend(images, perturbed, values, mode)  # type: ignore[arg-type]
+            for row, copy in zip(rows, copies.permute(0, 2, 3, 1).cpu().numpy(), strict=True):
+                pair = f"{row['img_id']:06}_{row['proto_idx']:04}"
+                save(f"perturbations/{pair}_{perturbation.name}_{mode}", _eight_bits(copy))
