@@ -198,7 +198,6 @@ similar cells of a set of images are looked for.
 ...
 ...     def forward(self, pixels):
 ...         return self.similarities(pixels).amax((2, 3)) @ self.class_weights.T
-...
 >>> own = load_model(Reds(), Description(["cells"], Preprocess(), 16, ["red", "not red"]))
 >>> inputs = own.prepare(churches[0])
 >>> best = best_matches(own, inputs.pixels, count=1)
