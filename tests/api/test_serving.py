@@ -137,12 +137,18 @@ def ask(address: str, header: str | None = None) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_store_is_served_until_it_is_told_to_end(api_store: Path, ending: int) -> None:
-    with serving(str(api_store)) as (run, address):
+@pytest.mark.parametrize(
+    ("ending", "words", "warming"),
+    [(signal.SIGINT, [], True), (signal.SIGTERM, ["--no-prepare"], False)],
+)
+def test_a_store_is_served_until_it_is_told_to_end(
+    api_store: Path, ending: int, words: list[str], warming: bool
+) -> None:
+    with serving(str(api_store), *words) as (run, address):
         assert address.startswith("http://127.0.0.1:")
         status, text = ask(f"{address}/api/health")
         assert (status, json.loads(text)["study"]) == (200, "served")
+        assert json.loads(text)["warming"] is warming
         run.send_signal(ending)
         output, errors = run.communicate(timeout=20)
         assert run.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)

@@ -73,7 +73,8 @@ def app_url(served_store: Path) -> Iterator[str]:
 @contextmanager
 def serving(store: Path) -> Iterator[str]:
     """Serve a store with the real command, at any free port; yield the address."""
-    command = [sys.executable, "-c", SERVE, "serve", str(store), "--port", "0", "--no-open"]
+    words = ["serve", str(store), "--port", "0", "--no-open", "--no-prepare"]
+    command = [sys.executable, "-c", SERVE, *words]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, **pipes) as run:
         try:

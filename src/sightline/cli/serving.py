@@ -51,6 +51,13 @@ def serve(
         bool | None,
         typer.Option("--open/--no-open", help="Open the app in a browser; only from a terminal."),
     ] = None,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare/--no-prepare",
+            help="Make the answers that pages ask for first before they do, while nobody asks.",
+        ),
+    ] = True,
 ) -> None:
     """Show the results of a study in a browser: the web app, and its API under /api.
 
@@ -65,7 +72,7 @@ def serve(
     if token is not None and len(token) < 8:
         raise InputError(f"--token must have at least 8 characters, got {len(token)}")
     known = token if local or token else secrets.token_urlsafe(24)
-    run = _server(partial(create_app, store, token=known, warm=True))
+    run = _server(partial(create_app, store, token=known, warm=prepare))
     listening = _listen(host, port)
     address = _address(host, listening.getsockname()[1])
     page = address if known is None else f"{address}/?token={known}"
