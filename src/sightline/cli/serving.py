@@ -113,6 +113,7 @@ def _server(create: Callable[[], Any]) -> Any:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)
+        gc.unfreeze()  # at its end Python is to find all that was set aside
 
     return run
 

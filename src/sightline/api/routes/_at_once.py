@@ -25,7 +25,7 @@ T = TypeVar("T")
 There = Callable[[MapKey, Ties], bool]
 
 # Seconds of computing that others may wait for.
-_SHORT = 0.01
+_SHORT = 0.03
 
 
 class _Past(NamedTuple):

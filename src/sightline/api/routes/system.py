@@ -166,6 +166,8 @@ async def progress(served: Here) -> Progress:
 
     `version` changes whenever answers may: with it as `?v=`, they may be kept for ever.
     """
+    if served.peek("tasks") is not None and served.peek("rows") is not None:
+        return _progress(served)  # a few calls of the system: no thread to wait for
     return await to_thread.run_sync(_progress, served, limiter=_own_thread())
 
 
