@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from sightline import __version__
 from sightline.api import create_app
+from sightline.api.routes import system
 from sightline.metrics import METRICS
 from sightline.results import open_results
 from sightline.store import hold
@@ -105,6 +109,39 @@ def test_progress_counts_what_is_stored_now(api_store: Path, tmp_path: Path) -> 
         found = asked.get("/api/progress").json()
     assert found["done"] == whole["done"] - 2
     assert found["finished"] is False
+
+
+def test_the_folder_of_rows_is_listed_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever polls costs little; a folder that changed this very second is not trusted."""
+    rows = tmp_path / "rows"
+    rows.mkdir()
+    found: dict[Any, Any] = {}
+    served: Any = SimpleNamespace(
+        results=SimpleNamespace(path=tmp_path),
+        kept=lambda key, make: found[key] if key in found else found.setdefault(key, make()),
+    )
+    listed: list[Path] = []
+    plain = os.scandir
+
+    def scandir(path: Path) -> Any:
+        listed.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+    def count(name: str, seconds_ago: float) -> int:
+        (rows / f"{name}.parquet").touch()
+        then = time.time() - seconds_ago
+        os.utime(rows, (then, then))
+        return system._stored(served, frozenset("abcd"))[0]
+
+    assert [count("a", 60), count("a", 60), count("b", 30)] == [1, 1, 2]
+    assert system._stored(served, frozenset("abcd"))[0] == 2
+    assert len(listed) == 3  # the last was kept
+    assert [count("c", 0), count("d", 0)] == [3, 4]
+    assert len(listed) == 5
 
 
 def test_progress_of_a_study_that_has_just_begun(begun: TestClient) -> None:
