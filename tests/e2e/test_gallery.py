@@ -297,6 +297,22 @@ def test_the_grid_is_walked_by_keys(open_page: Opens, page: Any, app_url: str) -
     expect(page.get_by_text("1 image picked")).to_be_visible()
 
 
+def test_a_card_keeps_the_focus_when_it_leaves_the_sight(
+    open_page: Opens, page: Any, app_url: str
+) -> None:
+    many_images(page, app_url)
+    open_page("/")
+    page.keyboard.press("ArrowDown")
+    card = page.get_by_role("link", name=re.compile("many-00000"))
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    expect(page.get_by_text("many-09999.png")).to_be_visible()
+    expect(card).to_be_focused()
+    expect(card).not_to_be_in_viewport()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("link", name=re.compile("many-00001"))).to_be_focused()
+    expect(page.get_by_role("link", name=re.compile("many-00001"))).to_be_in_viewport()
+
+
 def test_keys_pick_and_open_images(open_page: Opens, app_url: str) -> None:
     count = len(images(app_url))
     page = open_page("/")

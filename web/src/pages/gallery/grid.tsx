@@ -1,5 +1,8 @@
-/** The virtualised grid: only the cards in sight are there, however many images pass. */
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
+/**
+ * The virtualised grid: only the cards in sight are there, however many images pass, and the row
+ * of the current card, which keeps the focus wherever one scrolls.
+ */
+import { defaultRangeExtractor, useWindowVirtualizer, type Range } from "@tanstack/react-virtual";
 import {
   useCallback,
   useEffect,
@@ -14,10 +17,12 @@ import {
 
 import { Card, EmptyCard, type CardLook } from "./card";
 import type { Items } from "./items";
-import { between, GAP, gridOf, moved, moveOf, type CardSize, type Grid as Shape } from "./layout";
+import { between, GAP, gridOf, moved, moveOf, withRow, type CardSize, type Grid as Shape } from "./layout";
 import type { Pick } from "./picked";
 import type { Place } from "./view";
 
+/** Rows drawn above and below those in sight. */
+const BEYOND = 2;
 const NO_TAGS: readonly string[] = [];
 /** Height of what sticks to the top of the window. */
 const STICKY = 96;
@@ -56,11 +61,14 @@ function useMeasured(ref: RefObject<HTMLElement | null>): { width: number; top: 
   return measured;
 }
 
-function useRows(shape: Shape, top: number) {
+function useRows(shape: Shape, top: number, current: number) {
+  const kept = Math.floor(current / shape.columns);
+  const rangeExtractor = useCallback((range: Range) => withRow(defaultRangeExtractor(range), kept, range.count), [kept]);
   const virtual = useWindowVirtualizer({
     count: shape.rows,
     estimateSize: () => shape.row,
-    overscan: 2,
+    overscan: BEYOND,
+    rangeExtractor,
     scrollMargin: top,
     scrollPaddingStart: STICKY,
     scrollPaddingEnd: STICKY,
@@ -100,9 +108,9 @@ function useStart(virtual: Virtual, start: number, shape: Shape, ready: boolean)
 
 /** Tells which cards are drawn, and after scrolling which is the first in sight. */
 function useTold(virtual: Virtual, shape: Shape, place: Place): void {
-  const rows = virtual.getVirtualItems();
-  const first = (rows[0]?.index ?? 0) * shape.columns;
-  const last = ((rows.at(-1)?.index ?? 0) + 1) * shape.columns - 1;
+  const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
+  const first = Math.max(0, startIndex - BEYOND) * shape.columns;
+  const last = Math.min(shape.rows, endIndex + BEYOND + 1) * shape.columns - 1;
   const { onShown, onScrolled } = place;
   useEffect(() => onShown(first, last), [first, last, onShown]);
   useEffect(() => {
@@ -155,7 +163,7 @@ export function Grid(props: GridProps) {
   const root = useRef<HTMLDivElement>(null);
   const { width, top } = useMeasured(root);
   const shape = useMemo(() => gridOf(width, width === 0 ? 0 : total, size), [width, total, size]);
-  const virtual = useRows(shape, top);
+  const virtual = useRows(shape, top, current);
   const focusSoon = useFocus(root, current);
   useTold(virtual, shape, place);
   useStart(virtual, place.start, shape, !items.stale);

@@ -111,14 +111,14 @@ function Body({ study, table }: BodyProps) {
   const place = usePlace(view.key);
   // The key stands for the query: it is the same while only the place changes.
   const query = useMemo(() => view.query, [view.key]);
-  const items = useItems(query, named, place.shown);
+  const [current, setCurrent] = useState(place.start);
+  useEffect(() => setCurrent(place.start), [place.start, view.key]);
+  const items = useItems(query, named, place.shown, current);
   const { marks } = useMarks(study.name);
   const tags = useMemo(() => tagsByImage(marks), [marks]);
   const health = useHealth().data;
   const look = useLook(view, items, { study, table }, health);
   const { picked, pick } = usePick(items);
-  const [current, setCurrent] = useState(place.start);
-  useEffect(() => setCurrent(place.start), [place.start, view.key]);
   useGalleryKeys({ items, current, picked, pick, view });
   const data = async () => dataOf(await items.all(), items.head?.metric ?? "value", tags);
   return (

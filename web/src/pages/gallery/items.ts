@@ -92,12 +92,13 @@ function useHead(query: Query, enabled: boolean) {
 
 /**
  * The images that pass `query`, of those named by `ids` where it is not null; `shown` are the
- * first and last card in sight.
+ * first and last card in sight, `current` is the one that has or gets the focus.
  */
 export function useItems(
   query: Query,
   ids: readonly string[] | null,
   shown: readonly [number, number],
+  current: number,
 ): Items {
   const client = useQueryClient();
   const many = ids !== null && !fitsInAddress(ids);
@@ -111,7 +112,9 @@ export function useItems(
   const sift = useSifted(query, many ? ids : null);
   const main = many ? sift : head;
   const total = none ? 0 : (main.data?.total ?? 0);
-  const pages = pagesBetween(shown[0], shown[1], PAGE, total).filter((page) => page > 0);
+  const focus = Math.min(current, total - 1);
+  const seen = pagesBetween(shown[0], shown[1], PAGE, total);
+  const pages = [...new Set([...seen, ...pagesBetween(focus, focus, PAGE, total)])].filter((page) => page > 0);
   const results = usePages(asked, pages, !many && !head.isPlaceholderData);
   const first = main.data;
   const at = useCallback(

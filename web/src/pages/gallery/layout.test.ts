@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { between, GAP, gridOf, moved, moveOf, pagesBetween, type Move } from "./layout";
+import { between, GAP, gridOf, moved, moveOf, pagesBetween, withRow, type Move } from "./layout";
 
 describe("gridOf", () => {
   it.each([360, 390, 700, 1000, 1280, 2560])("fills %i px and no more", (width) => {
@@ -80,6 +80,14 @@ describe("pagesBetween", () => {
     expect(pagesBetween(0, 10, 60, 0)).toEqual([]);
     expect(pagesBetween(70, 80, 60, 61)).toEqual([]);
   });
+});
+
+it("a kept row is drawn in its place, once, and only if there is such a row", () => {
+  expect(withRow([4, 5, 6], 1, 10)).toEqual([1, 4, 5, 6]);
+  expect(withRow([4, 5, 6], 12, 20)).toEqual([4, 5, 6, 12]);
+  expect(withRow([4, 5, 6], 5, 10)).toEqual([4, 5, 6]);
+  expect(withRow([4, 5, 6], 10, 10)).toEqual([4, 5, 6]);
+  expect(withRow([], -1, 0)).toEqual([]);
 });
 
 it("between counts both ends, either way", () => {

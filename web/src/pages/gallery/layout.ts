@@ -38,6 +38,12 @@ export function gridOf(width: number, total: number, size: CardSize): Grid {
   };
 }
 
+/** `rows`, in order, with `kept` among them where the grid has it. */
+export function withRow(rows: readonly number[], kept: number, count: number): number[] {
+  if (kept < 0 || kept >= count || rows.includes(kept)) return [...rows];
+  return [...rows, kept].sort((one, other) => one - other);
+}
+
 export type Move =
   | "left"
   | "right"
