@@ -11,7 +11,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sightline.prototypes import ATTRIBUTIONS, attribute, best_matches, scaled_values
+from sightline.prototypes import (
+    ATTRIBUTIONS,
+    attribute,
+    best_matches,
+    scaled_values,
+    similarity_maps,
+)
 from sightline.records import InputError, UnknownNameError
 from tests.prototypes.networks import Linear, model_of, prototype_network
 from tests.reference import matching as reference
@@ -306,3 +312,17 @@ def test_the_nearest_known_name_is_offered(toy: Model) -> None:
         attribute(toy, PIXELS, NUMBERS, method="upsamling")
     with pytest.raises(UnknownNameError, match="did you mean 'samples'"):
         attribute(toy, PIXELS, NUMBERS, method="smoothgrad", params={"sample": 3})
+
+
+def test_similarities_that_are_known_save_passes() -> None:
+    network = Linear(torch.randn(5, 3, 4, 4, generator=torch.Generator().manual_seed(3)))
+    model = model_of(network)
+    wanted = attribute(model, PIXELS, NUMBERS)
+    known = similarity_maps(model, PIXELS)[torch.arange(len(PIXELS)), NUMBERS]
+    before = network.asked
+    found = attribute(model, PIXELS, NUMBERS, similarities=known)
+    assert network.asked == before
+    assert torch.equal(found.raw, wanted.raw)
+    assert torch.equal(found.values, wanted.values)
+    with pytest.raises(InputError, match=r"similarities must be \(\d, rows, columns\), got"):
+        attribute(model, PIXELS, NUMBERS, similarities=known[:1])

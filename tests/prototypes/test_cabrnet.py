@@ -7,7 +7,6 @@ real networks. The checkpoint in `tests/prototypes/cabrnet` was written by CaBRN
 
 from __future__ import annotations
 
-import json
 import pickle
 import shutil
 import sys
@@ -17,87 +16,32 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from torch import Tensor, nn
+from torch import nn
 
 from sightline.models import Preprocess, cabrnet, load_model, prototypes_of, wrap_cabrnet
 from sightline.prototypes import attribute, best_matches, read_projection, similarity_maps
 from sightline.prototypes.matches import Nearest
 from sightline.records import InputError, MissingPackageError
-from tests.prototypes.record_cabrnet import FOLDER, RECORD, config_of, shapes_of
+from tests.prototypes.record_cabrnet import FOLDER, config_of, shapes_of
+from tests.prototypes.stand_ins import NETWORKS, Network
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NETWORKS = json.loads(RECORD.read_text("utf-8"))["networks"]
 SQUASHED = Preprocess((96, 64), mean=(0.4, 0.5, 0.6), std=(0.2, 0.2, 0.3), resample="bilinear")
 PIXELS = torch.rand(2, 3, 64, 96, generator=torch.Generator().manual_seed(1))
-
-
-class _Head(nn.Module):  # type: ignore[misc]
-    """A classifier with the attributes of the real one, and its outputs in their order."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name, told = name, NETWORKS[name]
-        self.num_classes, self.count = told["num_classes"], told["similarities"][1]
-        draw = torch.Generator().manual_seed(2)
-        self.prototypes = nn.Parameter(torch.rand(self.count, 8, 1, 1, generator=draw))
-        if told["last_layer"]:
-            self.last_layer = nn.Linear(*told["last_layer"][::-1], bias=False)
-            self.last_layer.weight.data = torch.randn(told["last_layer"], generator=draw)
-        if told["slots"]:
-            self.proto_slot_map = nn.Parameter(torch.randn(told["slots"], generator=draw))
-            self._compatibility_mode = False
-        if told["multiplier"]:
-            self.normalization_multiplier = nn.Parameter(torch.ones(1))
-
-    @property
-    def prototype_class_mapping(self) -> np.ndarray:
-        return np.eye(self.count, self.num_classes)
-
-    def similarities(self, features: Tensor) -> Tensor:
-        return torch.conv2d(features, self.prototypes)
-
-    def forward(self, features: Tensor) -> tuple[Any, ...]:
-        maps = self.similarities(features)
-        best = maps.amax((2, 3))
-        if self.name == "prototree":
-            return best[:, :3], {}
-        if self.name == "protopool":
-            slots = torch.einsum("bp,cps->bcs", best, self.proto_slot_map)
-            return self.last_layer(slots.flatten(1)), best, self.proto_slot_map
-        if self.name == "pipnet":
-            return maps, best, best @ self.last_layer.weight.relu().T
-        return self.last_layer(best), best
-
-
-class _Network(nn.Module):  # type: ignore[misc]
-    """A stand-in for a `CaBRNet`: cells of 4 pixels."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            self.extractor = nn.Sequential(nn.Conv2d(3, 8, 4, 4), nn.Sigmoid())
-            self.classifier = _Head(name)
-
-    def similarities(self, pixels: Tensor) -> Tensor:
-        return self.classifier.similarities(self.extractor(pixels))
-
-    def forward(self, pixels: Tensor) -> Any:
-        return self.classifier(self.extractor(pixels))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_stand_ins_are_as_the_record_of_the_real_networks(name: str) -> None:
     told = {key: value for key, value in NETWORKS[name].items() if key != "only_tensors"}
-    seen = shapes_of(_Network(name), PIXELS)
+    seen = shapes_of(Network(name), PIXELS)
     assert {key: seen[key] for key in told} == told
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_wrapped_network_gives_what_it_gave(name: str) -> None:
-    network = _Network(name)
+    network = Network(name)
     model = wrap_cabrnet(network, SQUASHED, classes=("a", "b", "c"), name="mine")
     assert repr(model) == "Model('mine', 96x64 squash, patch 4x4, 1 layers, 0 heads, 3 classes)"
     with torch.no_grad():
@@ -115,7 +59,7 @@ def test_a_wrapped_network_gives_what_it_gave(name: str) -> None:
 
 
 def test_slots_of_legacy_networks_are_shares() -> None:
-    network = _Network("protopool")
+    network = Network("protopool")
     network.classifier._compatibility_mode = True
     network.classifier.last_layer.weight.data.fill_(1)
     weights = prototypes_of(wrap_cabrnet(network, SQUASHED)).class_weights
@@ -123,7 +67,7 @@ def test_slots_of_legacy_networks_are_shares() -> None:
 
 
 def test_a_wrapped_network_goes_the_whole_way() -> None:
-    model = wrap_cabrnet(_Network("protopnet"), SQUASHED)
+    model = wrap_cabrnet(Network("protopnet"), SQUASHED)
     assert model.classes == ("0", "1", "2")
     matches = best_matches(model, PIXELS)
     for method in ("upsampling", "saliency"):
@@ -138,7 +82,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     asked: list[Any] = []
 
     def build(config: dict[str, Any]) -> nn.Module:
-        network = _Network("prototree")
+        network = Network("prototree")
         network.load_state_dict = asked.append
         asked.append(config)
         return network
@@ -217,7 +161,7 @@ def test_a_checkpoint_must_hold_names(folder: Path, built: list[Any]) -> None:
 def test_a_state_of_another_network_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cabrnet, "_build", lambda config: _Network("protopnet"))
+    monkeypatch.setattr(cabrnet, "_build", lambda config: Network("protopnet"))
     with pytest.raises(InputError, match=r"model_state\.pth does not fit model_arch\.yml"):
         load_model(f"cabrnet:{folder}")
 
@@ -313,7 +257,7 @@ def test_a_transform_that_is_not_known_needs_a_preprocess(
 def test_networks_that_cannot_be_wrapped_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="Identity is no network of CaBRNet: it lacks similar"):
         wrap_cabrnet(nn.Identity(), SQUASHED)
-    network = _Network("protopnet")
+    network = Network("protopnet")
     with pytest.raises(InputError, match="mine has 3 classes, got 2 names"):
         wrap_cabrnet(network, SQUASHED, classes=("a", "b"), name="mine")
     with pytest.raises(InputError, match="preprocess of cabrnet must have a size"):
@@ -345,3 +289,13 @@ def test_a_wrong_projection_is_named(tmp_path: Path, name: str, text: str, words
         read_projection(tmp_path / name)
     with pytest.raises(InputError, match=r"there is no file .*projection_info\.csv"):
         read_projection(tmp_path)
+
+
+def test_names_of_classes_come_from_a_file_beside_the_weights(
+    folder: Path, built: list[Any]
+) -> None:
+    (folder / "classes.txt").write_text("Auk\n\n Barn owl \nCrow\n")
+    assert load_model(f"cabrnet:{folder}").classes == ("Auk", "Barn owl", "Crow")
+    (folder / "classes.txt").write_text("Auk\n")
+    with pytest.raises(InputError, match="has 3 classes, got 1 names"):
+        load_model(f"cabrnet:{folder}")

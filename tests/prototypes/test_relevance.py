@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sightline.data import load_dataset
 from sightline.geometry import fit_geometry
 from sightline.metrics import compute_coverage, compute_precision
 from sightline.prototypes import Attributed, counted_of, scaled_values, segmentation_of
-from sightline.prototypes.relevance import relevance, spread_evenly
+from sightline.prototypes.relevance import masks_of, relevance, spread_evenly
 from sightline.records import Annotation, InputError, Region, Sample
 from tests.reference import matching as reference
 
@@ -179,6 +180,20 @@ def test_regions_to_ignore_do_not_count() -> None:
     geometry = fit_geometry("squash", 10, 10, size=(8, 8))
     assert np.array_equal(segmentation_of(sample, geometry), _square(8, 8, 4, 0, 8, 8)[0])
     assert np.array_equal(counted_of(sample, geometry), _square(8, 8, 4, 0, 8, 8)[0])
+
+
+def test_masks_are_those_of_what_is_carried_also_where_the_input_is_the_image() -> None:
+    (sample,) = load_dataset("facades", count=1, seed=4)
+    same = fit_geometry("squash", 224, 224, size=(224, 224))
+    cut = replace(same, content=(0, 0, 112, 224))
+    for geometry in (same, same.flip(horizontal=True), cut):
+        carried = geometry.carry(sample.annotation)
+        on, counted = masks_of(sample, geometry)
+        np.testing.assert_array_equal(on, carried.union_mask(224, 224))
+        np.testing.assert_array_equal(counted, geometry.content_mask(224, 224))
+    other = replace(sample, annotation=replace(sample.annotation, width=200))
+    with pytest.raises(InputError, match="is for an image of 200x224"):
+        masks_of(other, same)
 
 
 def test_the_object_of_a_facade_is_the_union_of_the_masks_of_its_parts() -> None:

@@ -22,6 +22,7 @@ from sightline.report.prototypes import (
     Benchmarks,
     benchmark_html,
     benchmark_words,
+    in_short,
     read_benchmarks,
 )
 from sightline.results import open_benchmark, open_results
@@ -208,6 +209,35 @@ def test_files_of_several_benchmarks_have_their_names() -> None:
 # --- of a store ----------------------------------------------------------------------------------
 
 
+SHARE = "a<b: 0.600 of the attribution of prototypes lies on what is annotated"
+MADE = "what the similarity is made of is told for 1 of 5 prototypes"
+PREMISED = "the premise that changes cost most where the map is high"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, f"{SHARE}, more than chance (0.200); {PREMISED} holds (80.0% of 100 cases); {MADE}."),
+        ({"relevance": relevance(difference_low=-0.1), "premise": None, "effects": None},
+         f"{SHARE}, not shown to be more than chance (0.200)."),
+        ({"relevance": relevance(difference_high=-0.1, difference_low=-0.2), "premise": None,
+          "effects": None}, f"{SHARE}, less than chance (0.200)."),
+        ({"relevance": relevance(value=math.nan), "effects": None,
+          "premise": PREMISE._replace(difference_low=-0.3, difference_high=-0.1)},
+         f"a<b: {PREMISED} does not hold (80.0% of 100 cases)."),
+    ],
+)  # fmt: skip
+def test_a_benchmark_in_one_sentence(change: dict[str, Any], said: str) -> None:
+    assert in_short(given(**change)).text == said
+
+
+def test_prototypes_are_named_with_their_classes() -> None:
+    page = benchmark_html(given(class_names={0: "Gothic", 2: "Baroque"}))
+    assert "0 Gothic" in words(page)
+    assert "2 Baroque" in words(page)
+    assert "1 unknown" in words(page)  # speaks for no class
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _loaded() -> Iterator[None]:
     with loaded_once():
@@ -230,6 +260,8 @@ def test_the_report_shows_the_benchmark(demo_report: Path, figures: StoreFigures
         assert (demo_report / name).is_file()
         assert f'href="#file-{name.replace(".", "-").replace("_", "-")}"' in section
     assert "Xu-Darme" in page
+    summary = page[page.index('<section id="summary"') : page.index("</section>")]
+    assert in_short(one).text in words(summary)
     table = pd.read_csv(demo_report / "prototype_natures.csv")
     assert table["prototype"].tolist() == list(range(40))
 
@@ -249,6 +281,15 @@ def test_numbers_are_those_of_the_library(demo_store: Path, figures: StoreFigure
     assert f"relevance {known[7].energy:.0%} (chance {known[7].chance:.0%})" in cards[0].notes
     with pytest.raises(UnknownNameError, match="prototype 40 was not met"):
         prototype_cards(AskedBenchmark(stored), [40])
+
+
+def test_rows_of_the_heatmap_have_the_class_of_each_prototype(figures: StoreFigures) -> None:
+    (one,) = read_benchmarks(figures).found
+    drawn = figures.draw("drop-heatmap").figure
+    (label, *_) = (each.get_text() for each in drawn.axes[0].get_yticklabels())
+    number, _, name = label.partition(" ")
+    assert name in one.classes
+    assert name == one.class_names[int(number)]
 
 
 def test_one_prototype_can_be_drawn_alone(figures: StoreFigures) -> None:

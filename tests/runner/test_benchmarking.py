@@ -213,11 +213,43 @@ def test_of_several_labels_the_one_that_was_said_counts() -> None:
     several = replace(sample, annotation=replace(sample.annotation, labels=labels))
     section = small_asked().config.relevance_analysis
     assert section is not None
-    (first, _) = benchmark_parts.patch_rows(small_asked(), section, [5], [several]).to_pylist()
+    asked = small_asked()
+    groups = benchmark_parts.groups_of(asked, [several])
+    (first, _) = benchmark_parts.patch_rows(asked, section, [5], groups).to_pylist()
     assert (first["label"], first["predicted"], first["img_id"]) == (said, said, 5)
     others = replace(sample, annotation=replace(sample.annotation, labels=labels[:3]))
-    (first, _) = benchmark_parts.patch_rows(small_asked(), section, [5], [others]).to_pylist()
+    groups = benchmark_parts.groups_of(asked, [others])
+    (first, _) = benchmark_parts.patch_rows(asked, section, [5], groups).to_pylist()
     assert (first["label"], first["predicted"]) == (labels[1], said)
+
+
+BOTH = """\
+relevance_analysis: {sampling_ratio: 2, num_prototypes: 2}
+local_perturbation_analysis:
+  sampling_ratio: 2
+  num_prototypes: 2
+  perturbations: {dark: {type: brightness}}
+"""
+
+
+def test_what_was_seen_of_images_serves_both_analyses_and_changes_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    first = benchmark_parts.groups_of
+
+    def noted(asked: BenchmarkJob, samples: Any) -> Any:
+        seen.append([sample.image_id for sample in samples])
+        return first(asked, samples)
+
+    monkeypatch.setattr(benchmarking, "groups_of", noted)
+    run_benchmark(small_asked(BOTH), tmp_path / "both")
+    images = [f"facade-{number:05}.png" for number in range(0, COUNT, 2)]
+    assert [name for part in seen for name in part] == images
+    alone = BOTH[BOTH.index("local") :]
+    run_benchmark(small_asked(alone), tmp_path / "one")
+    tables = [(tmp_path / name / "drops.parquet").read_bytes() for name in ("both", "one")]
+    assert tables[0] == tables[1]
 
 
 # --- stopped, killed, damaged, refused ------------------------------------------------------------

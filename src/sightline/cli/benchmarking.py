@@ -48,7 +48,8 @@ def benchmark(
         typer.Option(
             "--model",
             "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID or timm:NAME.",
+            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
+            "cabrnet:FOLDER.",
         ),
     ],
     data: Annotated[

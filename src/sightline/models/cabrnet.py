@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CabrnetNetwork", "load_cabrnet", "wrap_cabrnet"]
 
 ARCHITECTURE, STATE, DATA = "model_arch.yml", "model_state.pth", "dataset.yml"
+CLASSES = "classes.txt"
 RECIPE = (
     "pip install loguru thop graphviz onnx onnxruntime onnx_graphsurgeon opencv-python-headless "
     "torchvision && pip install --no-deps cabrnet==1.2"
@@ -155,7 +156,8 @@ def load_cabrnet(
     preprocess : Preprocess, optional
         How images become its input; from ``dataset.yml`` unless given.
     classes : sequence of str
-        Names of the classes; numbers unless given.
+        Names of the classes; unless given, the lines of ``classes.txt`` in the folder, a file of
+        your own since CaBRNet writes none; numbers where there is none either.
     name : str, optional
         How the model is called in results; "cabrnet:" with the folder unless given.
 
@@ -182,7 +184,8 @@ def load_cabrnet(
         network.load_state_dict(state)
     except (RuntimeError, TypeError) as error:
         raise InputError(f"{place / STATE} does not fit {ARCHITECTURE}: {error}") from error
-    return wrap_cabrnet(network, preprocess, classes=classes, name=name or f"cabrnet:{folder}")
+    names = list(classes) or _names(place / CLASSES)
+    return wrap_cabrnet(network, preprocess, classes=names, name=name or f"cabrnet:{folder}")
 
 
 def read_state(path: Path) -> dict[str, Any]:
@@ -264,6 +267,16 @@ def _steps(transform: Any) -> list[dict[str, Any]]:
         transform = [transform] if "type" in transform else list(transform.values())
     listed = transform if isinstance(transform, list) else []
     return [step for step in listed if isinstance(step, dict)]
+
+
+def _names(path: Path) -> list[str]:
+    """Return the names of classes, one a line; none where there is no file."""
+    if not path.is_file():
+        return []
+    try:
+        return [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} must be text, a name a line: {error}") from error
 
 
 def _existing(path: Path) -> Path:

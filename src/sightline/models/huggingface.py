@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from sightline.models.model import Model
 
-__all__ = ["load_folder", "load_hub", "read_preprocess"]
+__all__ = [
+    "explained",
+    "load_folder",
+    "load_hub",
+    "load_network",
+    "read_config",
+    "read_preprocess",
+    "read_processor",
+]
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 # Newer checkpoints of images and text keep the processor of images as a part of this one.
@@ -62,11 +70,9 @@ def load_folder(name: str, folder: Path) -> Model:
     InputError
         If a file is missing or broken, or the weights are not all there.
     """
-    import torch
     import transformers
 
-    config = _read_json(folder, CONFIG)
-    _check_weights(folder, config)
+    config = read_config(folder)
     try:
         family = family_of(config.get("model_type"))
     except UnknownNameError as error:
@@ -76,18 +82,56 @@ def load_folder(name: str, folder: Path) -> Model:
     options: dict[str, Any] = {"attn_implementation": "sdpa"} if whole else {}
     if "add_pooling_layer" in signature(made.__init__).parameters:
         options["add_pooling_layer"] = False  # nobody reads it, and its weights may be missing
+    with explained(folder):
+        network = load_network(folder, made, options)
+        return build_model(name, network, read_preprocess(folder, network.config))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return what config.json of a folder says.
+
+    Raises
+    ------
+    InputError
+        If there is none, it is broken, or the folder has no weights in safetensors.
+    """
+    config = _read_json(folder, CONFIG)
+    _check_weights(folder, config)
+    return config
+
+
+def load_network(
+    folder: Path, made: Any, options: dict[str, Any] | None = None, *, exact: bool = False
+) -> Any:
+    """Return the network of a folder as the class `made`, in single precision, to be evaluated.
+
+    With `exact`, all weights of the files must have a place in it.
+
+    Raises
+    ------
+    InputError
+        If some of its weights are not there.
+    """
+    import torch
+
+    with _quiet(), torch.random.fork_rng(devices=[]):
+        network, report = made.from_pretrained(
+            folder,
+            use_safetensors=True,
+            local_files_only=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **(options or {}),
+        )
+    _check_complete(folder, report, exact)
+    return network.eval()
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Raise an `InputError` that names the folder for whatever goes wrong with its files."""
     try:
-        with _quiet(), torch.random.fork_rng(devices=[]):
-            network, report = made.from_pretrained(
-                folder,
-                use_safetensors=True,
-                local_files_only=True,
-                dtype=torch.float32,
-                output_loading_info=True,
-                **options,
-            )
-        _check_complete(folder, report)
-        return build_model(name, network.eval(), read_preprocess(folder, network.config))
+        yield
     except (SightlineError, MemoryError):
         raise
     except Exception as error:  # strangers wrote the files, and transformers raises anything
@@ -97,14 +141,14 @@ def load_folder(name: str, folder: Path) -> Model:
         raise InputError(f"{folder}: cannot be loaded: {why}") from error
 
 
-def read_preprocess(folder: Path, config: Any) -> Preprocess:
+def read_preprocess(folder: Path, config: Any, usual: Preprocess | None = None) -> Preprocess:
     """Return the preprocessing that a folder describes, with `fit` "squash".
 
     What its own processor would do (a crop, say) is kept in `size` and `resize_to`, for those who
-    ask for that fit. Without a file the family's usual values are taken.
+    ask for that fit. Without a file the usual values are taken: those of the family unless given.
     """
-    usual = default_preprocess(config)
-    name, said = _said(folder)
+    usual = default_preprocess(config) if usual is None else usual
+    name, said = read_processor(folder)
     try:
         size, resize_to = _sizes(said, usual)
         mean, std = _colours(said, usual)
@@ -117,7 +161,7 @@ def read_preprocess(folder: Path, config: Any) -> Preprocess:
         raise InputError(f"{folder / name}: {_reason(error)}") from error
 
 
-def _said(folder: Path) -> tuple[str, dict[str, Any]]:
+def read_processor(folder: Path) -> tuple[str, dict[str, Any]]:
     """Return what the folder says about images, and the name of the file; nothing is fine too."""
     if (folder / PROCESSOR).is_file() or not (folder / PROCESSORS).is_file():
         return PROCESSOR, _read_json(folder, PROCESSOR) if (folder / PROCESSOR).is_file() else {}
@@ -185,12 +229,15 @@ def _quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _check_complete(folder: Path, report: dict[str, Any]) -> None:
+def _check_complete(folder: Path, report: dict[str, Any], exact: bool) -> None:
     """Refuse networks of which some weights would be random."""
     missing = sorted(report["missing_keys"])
     if missing:
         shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
         raise InputError(f"{folder}: {len(missing)} weights are missing: {shown}")
+    if exact and report["unexpected_keys"]:
+        name = min(report["unexpected_keys"])
+        raise InputError(f"{folder}: config.json has no place for the weights: {name}")
     # Of what else a file may hold, the text part and a decoder have layers, too.
     more = [
         name for name in report["unexpected_keys"] if re.search(r"\b(layers?|stages)\.\d", name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-__all__ = ["Description", "load_model"]
+__all__ = ["Description", "find_folder", "load_model", "usable_device"]
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ def load_model(
         raise InputError(f"a description is for a network, not for the name {spec!r}")
     model = _by_name(spec) if isinstance(spec, str) else _own(spec, description)
     if device is not None:
-        model.network.to(_usable(device))
+        model.network.to(usable_device(device))
     return model if fit is None and size is None else model.fitted(fit=fit, size=size)
 
 
-def _usable(device: str | torch.device) -> torch.device:
+def usable_device(device: str | torch.device) -> torch.device:
     """Return a device that is there."""
     try:
         found = torch.empty(0, device=device).device
@@ -128,14 +128,14 @@ def _by_name(spec: str) -> Model:
     if colon and kind == "hf" and rest:
         from sightline.models.huggingface import load_folder, load_hub
 
-        return load_folder(spec, _folder(rest) or load_hub(rest))
+        return load_folder(spec, find_folder(rest) or load_hub(rest))
     if colon and kind == "timm" and rest:
         return load_timm(rest)
     if colon and kind == "cabrnet" and rest:
         from sightline.models.cabrnet import load_cabrnet
 
         return load_cabrnet(rest)
-    if spec and _folder(spec):
+    if spec and find_folder(spec):
         raise InputError(f"unknown model {spec!r}; to load the folder, say 'hf:{spec}'")
     try:
         return MODELS[spec].load()
@@ -149,11 +149,11 @@ def _variant(spec: str) -> Model | None:
     from sightline.models.variants import is_variant, load_variant
 
     kind, _, rest = spec.partition(":")
-    if "@" not in spec or (kind == "hf" and _folder(rest)):  # the @ belongs to a folder's name
+    if "@" not in spec or (kind == "hf" and find_folder(rest)):  # the @ belongs to a folder's name
         return None
     for place in (place for place, sign in enumerate(spec) if sign == "@"):
         base, named = spec[:place], spec[place + 1 :]
-        folder = _folder(named) if base and named else None
+        folder = find_folder(named) if base and named else None
         if folder is not None and is_variant(folder):
             return load_variant(_by_name(base), folder, name=spec)
     base, _, variant = spec.rpartition("@")
@@ -168,7 +168,8 @@ def _variant(spec: str) -> Model | None:
     return None
 
 
-def _folder(name: str) -> Path | None:
+def find_folder(name: str) -> Path | None:
+    """Return the folder of that name, None where there is none."""
     try:
         folder = Path(name).expanduser()
         return folder if folder.is_dir() else None

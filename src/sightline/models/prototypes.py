@@ -200,7 +200,11 @@ class PrototypeNetwork(nn.Module):  # type: ignore[misc]
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Return the logits `(batch, classes)`."""
-        return self.classifier(self.similarities(pixels).amax((2, 3)))
+        return self.classify(self.similarities(pixels))
+
+    def classify(self, similarities: Tensor) -> Tensor:
+        """Return the logits `(batch, classes)` of similarities `(batch, prototypes, h, w)`."""
+        return self.classifier(similarities.amax((2, 3)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil, pi
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn import functional
 
 from sightline.records import InputError
 
@@ -51,7 +53,7 @@ def boxes_of(values: Tensor, area: float) -> Tensor:
     """Return the boxes of `relevant_boxes`."""
     flat = values.flatten(1)
     count = max(1, ceil(area * flat.shape[1] - 1e-9))
-    least = flat.topk(count, dim=1).values[:, -1:]
+    least = flat.topk(count, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
     unknown = ~flat.isfinite().all(dim=1, keepdim=True)
     high = ((flat >= least) | unknown).view_as(values)
     columns, rows = high.any(dim=1), high.any(dim=2)
@@ -68,21 +70,21 @@ def _ends(there: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _grey(images: Tensor) -> Tensor:
-    weights = images.new_tensor(_GREY).view(3, 1, 1)
-    return (images * weights).sum(dim=1, keepdim=True)
+    red, green, blue = (images[:, at : at + 1] for at in range(3))
+    return (_GREY[0] * red).add_(green, alpha=_GREY[1]).add_(blue, alpha=_GREY[2])
 
 
 def _towards(images: Tensor, goal: Tensor, factor: float) -> Tensor:
-    return (factor * images + (1 - factor) * goal).clamp(0, 1)
+    return (factor * images).add_((1 - factor) * goal).clamp_(0, 1)
 
 
 def _brightness(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
-    return (images * params["factor"]).clamp(0, 1)
+    return (images * params["factor"]).clamp_(0, 1)
 
 
 def _contrast(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
     # Row by row, in the same order whatever the threads.
-    rows = _grey(images).mean(dim=3, keepdim=True, dtype=torch.float64)
+    rows = _grey(images).mean(dim=3, keepdim=True).double()
     return _towards(images, rows.mean(dim=2, keepdim=True).float(), params["factor"])
 
 
@@ -98,8 +100,8 @@ def _hue(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
     # a sixth after, and the value from two sixths away.
     opposite = images.new_tensor((3.0, 5.0, 1.0)).view(3, 1, 1)
     away = sector + 6 * params["factor"] - opposite
-    depth = (2 - (away - 6 * (away / 6).round()).abs()).clamp(0, 1)
-    return (value - chroma * depth).clamp(0, 1)
+    depth = away.sub_((away / 6).round_(), alpha=6).abs_().neg_().add_(2).clamp_(0, 1)
+    return depth.mul_(chroma).neg_().add_(value).clamp_(0, 1)
 
 
 def _sectors(images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -122,9 +124,10 @@ def _blur(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
     if ksize == 1:
         return images
     across, down = (_smoothing(side, ksize, sigma).to(images) for side in (width, height))
-    return (down @ (images @ across.T)).clamp(0, 1)
+    return (down @ (images @ across.T)).clamp_(0, 1)
 
 
+@lru_cache(8)
 def _smoothing(side: int, ksize: int, sigma: float) -> Tensor:
     """Return the matrix (side, side) that blurs a line of pixels; it is mirrored at its ends."""
     reach = ksize // 2
@@ -161,15 +164,21 @@ def _distortion(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Ten
 
 
 def _moved(images: Tensor, shifts: Tensor) -> Tensor:
-    """Return images whose rows moved to the right by shifts (n, rows), edge pixels held."""
-    last = images.shape[3] - 1
-    places = torch.arange(last + 1, device=images.device, dtype=torch.float64)
-    wanted = (places - shifts[..., None]).clamp(0, last)
-    below = wanted.floor().long()
-    share = (wanted - below).to(images.dtype)[:, None]
-    above = (below + 1).clamp(max=last)
-    low, high = (images.gather(3, part[:, None].expand_as(images)) for part in (below, above))
-    return low.lerp(high, share)
+    """Return images whose rows moved to the right by shifts (n, rows), edge pixels held.
+
+    All pixels of a row move alike: each row is a window of the row with its edges drawn out, one
+    pixel wider than the image, and lies between the window's pixels and their right neighbours.
+    """
+    count, _, rows, columns = images.shape
+    shifts = shifts.clamp(-columns, columns)  # nothing but the edge is left further out
+    whole = shifts.floor()
+    reach = int(shifts.abs().max().ceil()) + 1 if count else 1
+    drawn_out = functional.pad(images, (reach, reach, 0, 0), mode="replicate")
+    windows = drawn_out.unfold(3, columns + 1, 1).permute(0, 2, 3, 1, 4)
+    each, row = (torch.arange(size, device=images.device) for size in (count, rows))
+    taken = windows[each[:, None], row, (reach - 1 - whole).long()].permute(0, 2, 1, 3)
+    share = (1 - (shifts - whole)).to(images.dtype)[:, None, :, None]
+    return taken[..., :-1].lerp(taken[..., 1:], share)
 
 
 CHANGES: dict[str, Callable[[Tensor, Mapping[str, Any], Tensor], Tensor]] = {

@@ -72,6 +72,8 @@ class Job(NamedTuple):
         A number for each image, from which random numbers are drawn.
     batch : int
         Images of a pass.
+    maps : Tensor (n, rows, columns) or None
+        Similarities of all cells, where they are known.
     """
 
     model: Model
@@ -81,6 +83,7 @@ class Job(NamedTuple):
     params: Mapping[str, Any]
     keys: tuple[int, ...]
     batch: int
+    maps: Tensor | None = None
 
     def chunks(self) -> Iterator[Job]:
         """Yield the pairs that go through the network together."""
@@ -91,6 +94,7 @@ class Job(NamedTuple):
                 prototypes=self.prototypes[part],
                 cells=self.cells[part],
                 keys=self.keys[part],
+                maps=None if self.maps is None else self.maps[part],
             )
 
 
@@ -157,6 +161,7 @@ def attribute(
     params: Mapping[str, Any] = _NONE,
     keys: Sequence[int] = (),
     batch: int = 32,
+    similarities: Tensor | None = None,
 ) -> Attributed:
     """Return which pixels make images similar to prototypes.
 
@@ -180,6 +185,9 @@ def attribute(
         from the pixels unless given.
     batch : int
         Images of a pass of the network.
+    similarities : Tensor (n, rows, columns), optional
+        Of all cells of each image to its prototype, where `similarity_maps` gave them already:
+        saves passes.
 
     Examples
     --------
@@ -197,9 +205,10 @@ def attribute(
         raise InputError(f"batch must be 1 or more, got {batch!r}")
     prototypes = _checked_prototypes(model, pixels, prototypes)
     with undisturbed(model.network), torch.no_grad():
-        places = _checked_cells(model, pixels, prototypes, cells, batch)
+        known = _checked_maps(similarities, pixels)
+        places = _checked_cells(model, pixels, prototypes, cells, batch, known)
         numbers = _checked_keys(keys, pixels)
-        job = Job(model, pixels, prototypes, places, complete, numbers, batch)
+        job = Job(model, pixels, prototypes, places, complete, numbers, batch, known)
         raw = spec.function(job)
     height, width = pixels.shape[2:]
     return Attributed(raw, scaled_values(raw, height, width, complete.get("mode", "bilinear")))
@@ -258,17 +267,34 @@ def _checked_prototypes(model: Model, pixels: Tensor, prototypes: Tensor) -> Ten
     return numbers.long()
 
 
+def _checked_maps(maps: Tensor | None, pixels: Tensor) -> Tensor | None:
+    """Return similarities that are known, or raise where they are not one map an image."""
+    if maps is not None and (maps.ndim != 3 or len(maps) != len(pixels) or not maps.numel()):
+        wanted = f"similarities must be ({len(pixels)}, rows, columns)"
+        raise InputError(f"{wanted}, got {tuple(maps.shape)}")
+    return maps
+
+
 def _checked_cells(
-    model: Model, pixels: Tensor, prototypes: Tensor, cells: Tensor | str, batch: int
+    model: Model,
+    pixels: Tensor,
+    prototypes: Tensor,
+    cells: Tensor | str,
+    batch: int,
+    known: Tensor | None,
 ) -> Tensor:
     """Return a cell for each pair; the most similar ones where "max" is asked for."""
     if isinstance(cells, str):
         if cells != "max":
             raise InputError(f"cells must be 'max' or (n, 2) rows and columns, got {cells!r}")
-        maps = [
-            _own_maps(model, pixels[start : start + batch], prototypes[start : start + batch])
-            for start in range(0, len(pixels), batch)
-        ]
+        maps = (
+            [known]
+            if known is not None
+            else [
+                _own_maps(model, pixels[start : start + batch], prototypes[start : start + batch])
+                for start in range(0, len(pixels), batch)
+            ]
+        )
         return first_maxima(torch.cat(maps))
     places = torch.as_tensor(cells, device=pixels.device)
     if places.shape != (len(pixels), 2) or places.is_floating_point():
@@ -325,7 +351,9 @@ def _upsampling(job: Job) -> Tensor:
     """Return the similarities of the cells."""
     found = []
     for part in job.chunks():
-        maps = _own_maps(part.model, part.pixels, part.prototypes)
+        maps = part.maps
+        if maps is None:
+            maps = _own_maps(part.model, part.pixels, part.prototypes)
         rows, columns = _on_grid(part.cells, maps)
         if job.params["location"] == "cell":
             maps = torch.zeros_like(maps)

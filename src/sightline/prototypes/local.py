@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from sightline.prototypes._changes import checked_images, checked_maps
-from sightline.prototypes.perturbations import blend, perturb, relevant_boxes
+from sightline.prototypes.perturbations import blended, changed_by, relevant_boxes
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Perturbed", "Score", "class_score", "perturbed_scores", "prototype_score"]
 
-# Of a CPU's caches, few images of a middling network fill all.
-_CACHED = 8
+# Of a CPU's caches, few images of a middling network fill all, and half as many copies.
+_CACHED, _MADE = 8, 4
 
 Score: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
 """Images `(b, 3, height, width)` from 0 to 1, and which pair each belongs to `(b,)`, to `(b,)`."""
@@ -151,7 +151,8 @@ def perturbed_scores(
     ----------
     score : callable
         ``score(images, index)`` returns a number for each image; `index` says which of the n pairs
-        each is a copy of. See `prototype_score` and `class_score`.
+        each is a copy of. The images are overwritten after it returns. See `prototype_score` and
+        `class_score`.
     images : Tensor (n, 3, height, width)
         From 0 to 1, one a pair.
     values : Tensor (n, height, width)
@@ -162,8 +163,8 @@ def perturbed_scores(
     dual, whole : bool
         Whether copies are made that are changed where the map is low, and all over.
     batch : int
-        Copies that are made and go through the network at once. On a CPU 8 at most: more do not
-        fit into its caches and take longer.
+        Copies that go through the network at once. On a CPU 8 at most: more do not fit into its
+        caches and take longer.
 
     Returns
     -------
@@ -192,11 +193,11 @@ def perturbed_scores(
         raise InputError(f"batch must be at least 1, got {batch}")
     asked: dict[Mode, bool] = {"focused": True, "dual": dual, "global": whole}
     modes = [mode for mode in asked if asked[mode]]
-    size = min(batch, _CACHED) if pixels.is_cpu else batch
     # Column 0 is the image; then the modes of the first perturbation, and so on.
     scores, squares = np.full((2, len(pixels), 1 + len(perturbations) * len(modes)), np.nan)
 
     def copies() -> Iterator[_Copies]:
+        size = _MADE if pixels.is_cpu else batch
         for pairs in torch.arange(len(pixels), device=pixels.device).split(size):
             originals = pixels[pairs]
             yield _Copies(pairs, 0, originals)
@@ -205,14 +206,26 @@ def perturbed_scores(
                 squares[pairs.cpu().numpy(), place] = _distances(originals, changed)
                 yield _Copies(pairs, place, changed)
 
+    room = _room(pixels, batch)
     with torch.no_grad():
-        for part in _full(copies(), size):
+        for part in _full(copies(), len(room)):
             rows = np.concatenate([each.pairs.cpu().numpy() for each in part])
             places = np.repeat([each.place for each in part], [len(each.pairs) for each in part])
-            scores[rows, places] = _asked(score, part)
+            scores[rows, places] = _asked(score, part, room)
     unknown = ~known.cpu().numpy()
     scores[unknown, 1:] = squares[unknown, 1:] = np.nan
     return _sorted_out(scores, squares, modes, len(perturbations))
+
+
+def _room(images: Tensor, batch: int) -> Tensor:
+    """Return room for the copies of a pass, taken once: new pages cost more than what is copied.
+
+    On a CPU channels come last, as convolutions there want them.
+    """
+    layout = torch.channels_last if images.is_cpu else torch.contiguous_format
+    count = min(batch, _CACHED) if images.is_cpu else batch
+    shape = (count, *images.shape[1:])
+    return torch.empty(shape, dtype=images.dtype, device=images.device, memory_format=layout)
 
 
 def _changed(
@@ -221,17 +234,17 @@ def _changed(
     """Yield the copies of one batch of pairs: all modes of the first perturbation, and so on."""
     boxes = relevant_boxes(maps)
     for perturbation in perturbations:
-        perturbed = perturb(images, perturbation, boxes)
+        perturbed = changed_by(images, perturbation, boxes)
         for mode in modes:
-            yield blend(images, perturbed, maps, mode)
+            yield blended(images, perturbed, maps, mode)
 
 
 def _distances(images: Tensor, changed: Tensor) -> NDArray[np.float64]:
-    squares = (changed - images).mul_(255).square_()
+    apart = changed - images
     # Row by row, in the same order whatever the threads.
-    sums = squares.sum(dim=3, dtype=torch.float64).sum(dim=(1, 2))
-    found: NDArray[np.float64] = sums.cpu().numpy()
-    return found
+    rows = apart.mul_(apart).sum(dim=3)
+    found: NDArray[np.float64] = rows.sum(dim=(1, 2), dtype=torch.float64).cpu().numpy()
+    return found * 255**2
 
 
 def _full(copies: Iterator[_Copies], batch: int) -> Iterator[list[_Copies]]:
@@ -254,11 +267,10 @@ def _full(copies: Iterator[_Copies], batch: int) -> Iterator[list[_Copies]]:
         yield part
 
 
-def _asked(score: Score, part: list[_Copies]) -> NDArray[np.float64]:
-    """Return what the score says of some copies."""
-    pixels = torch.cat([each.pixels for each in part])
-    if pixels.is_cpu:  # where convolutions are a third quicker when channels come last
-        pixels = pixels.contiguous(memory_format=torch.channels_last)
+def _asked(score: Score, part: list[_Copies], room: Tensor) -> NDArray[np.float64]:
+    """Return what the score says of some copies; they are laid side by side in the room."""
+    pixels = room[: sum(len(each.pairs) for each in part)]
+    torch.cat([each.pixels for each in part], out=pixels)
     said = score(pixels, torch.cat([each.pairs for each in part]))
     if tuple(said.shape) != (len(pixels),):
         raise InputError(f"score must give one number an image, got {tuple(said.shape)}")

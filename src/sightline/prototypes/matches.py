@@ -25,8 +25,10 @@ __all__ = [
     "best_matches",
     "cell_similarities",
     "first_maxima",
+    "matches_of",
     "nearest_images",
     "normalised",
+    "prototype_classes",
     "prototypes_in_use",
     "similarity_maps",
     "unit_images",
@@ -95,7 +97,7 @@ def unit_images(model: Model, inputs: Inputs | Tensor) -> Tensor:
 def normalised(model: Model, images: Tensor) -> Tensor:
     """Return images in [0, 1] as the network takes them: the way back from `unit_images`."""
     mean, std = _colours(model, images)
-    return ((images - mean) / std).to(model.device, model.dtype)
+    return (images - mean).div_(std).to(model.device, model.dtype)
 
 
 def _colours(model: Model, pixels: Tensor) -> tuple[Tensor, Tensor]:
@@ -157,6 +159,24 @@ def prototypes_in_use(model: Model) -> tuple[int, ...]:
     return tuple(used)
 
 
+def prototype_classes(model: Model) -> tuple[str, ...]:
+    """Return the class that each prototype speaks for most; empty where it speaks for none.
+
+    Examples
+    --------
+    >>> from sightline.models import load_model
+    >>> len(prototype_classes(load_model("demo/protopnet")))
+    40
+    """
+    weights = prototypes_of(model).class_weights
+    if not model.classes:
+        return ("",) * int(weights.shape[1])
+    tops, best = (each.tolist() for each in weights.max(dim=0))
+    both = zip(tops, best, strict=True)
+    found: list[str] = [model.classes[at] if top > 0 else "" for top, at in both]
+    return tuple(found)
+
+
 def best_matches(model: Model, pixels: Tensor, count: int = 1) -> Matches:
     """Return the prototypes that each image of a batch is most similar to.
 
@@ -179,13 +199,22 @@ def best_matches(model: Model, pixels: Tensor, count: int = 1) -> Matches:
     >>> best_matches(model, torch.zeros(2, 3, 224, 224), 3).cells.shape
     torch.Size([2, 3, 2])
     """
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-        raise InputError(f"count must be 1 or more prototypes of each image, got {count!r}")
-    maps = similarity_maps(model, pixels)
+    _check_count(count)
+    return matches_of(model, similarity_maps(model, pixels), count)
+
+
+def matches_of(model: Model, maps: Tensor, count: int = 1) -> Matches:
+    """Return `best_matches` of images whose `similarity_maps` are known."""
+    _check_count(count)
     scores, places = _best_cells(maps)
     used = torch.tensor(prototypes_in_use(model), device=scores.device)
     order = used[scores[:, used].argsort(dim=1, descending=True, stable=True)[:, :count]]
     return Matches(order, _cells(places.gather(1, order), maps), scores.gather(1, order))
+
+
+def _check_count(count: int) -> None:
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+        raise InputError(f"count must be 1 or more prototypes of each image, got {count!r}")
 
 
 def nearest_images(

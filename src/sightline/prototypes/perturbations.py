@@ -27,6 +27,8 @@ __all__ = [
     "PerturbationSpec",
     "Step",
     "blend",
+    "blended",
+    "changed_by",
     "default_perturbations",
     "perturb",
     "relevant_boxes",
@@ -330,15 +332,22 @@ def perturb(images: Tensor, perturbation: Perturbation, boxes: Tensor) -> Tensor
     >>> perturb(images, darker, boxes)[0, 0].tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    from sightline.prototypes._changes import CHANGES, checked_images
+    from sightline.prototypes._changes import checked_images
 
     found = checked_images(images)
     if tuple(boxes.shape) != (len(found), 4):
         seen = tuple(boxes.shape)
         raise InputError(f"boxes must be {(len(found), 4)}, four numbers an image, got {seen}")
+    return changed_by(found, perturbation, boxes)
+
+
+def changed_by(images: Tensor, perturbation: Perturbation, boxes: Tensor) -> Tensor:
+    """Return `perturb` of images and boxes that were checked."""
+    from sightline.prototypes._changes import CHANGES
+
     for step in perturbation.steps:
-        found = CHANGES[step.type](found, dict(step.params), boxes)
-    return found
+        images = CHANGES[step.type](images, dict(step.params), boxes)
+    return images
 
 
 def relevant_boxes(values: Tensor, area: float = AREA) -> Tensor:
@@ -413,8 +422,13 @@ def blend(images: Tensor, perturbed: Tensor, values: Tensor, mode: Mode) -> Tens
     if images.shape != perturbed.shape:
         seen = f"{tuple(images.shape)} and {tuple(perturbed.shape)}"
         raise InputError(f"images and perturbed must have the same shape, got {seen}")
+    maps = values if mode == "global" else checked_maps(values, images)
+    return blended(images, perturbed, maps, mode)
+
+
+def blended(images: Tensor, perturbed: Tensor, maps: Tensor, mode: Mode) -> Tensor:
+    """Return `blend` of images and maps that were checked."""
     if mode == "global":
         return perturbed
-    weights = checked_maps(values, images)[:, None]
     low, high = (images, perturbed) if mode == "focused" else (perturbed, images)
-    return low.lerp(high, weights).clamp_(0, 1)
+    return low.lerp(high, maps[:, None]).clamp_(0, 1)

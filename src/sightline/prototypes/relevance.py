@@ -11,13 +11,15 @@ from sightline.metrics import score_maps
 from sightline.records import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from sightline.geometry import Geometry
     from sightline.prototypes.attribution import Attributed
-    from sightline.records import Sample
+    from sightline.records import Annotation, Sample
 
-__all__ = ["Relevance", "counted_of", "relevance", "segmentation_of"]
+__all__ = ["Relevance", "counted_of", "masks_of", "relevance", "segmentation_of"]
 
 
 class Relevance(NamedTuple):
@@ -87,13 +89,22 @@ def relevance(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (inside & count).sum((1, 2)) / count.sum((1, 2))
     percentile = 100 - 100 * float(area)
-    scored = _scored(values, inside, count, percentile)
+    put = _putting(attributed.values)
+    masks = put(inside), None if count.all() else put(~count)
+    scored = _scored(put(values), *masks, percentile)
     raw = spread_evenly(np.maximum(to_numpy(attributed.raw), 0), *values.shape[1:])
-    return Relevance(
-        *scored,
-        _scored(raw, inside, count, percentile)[1],
-        np.where(share > 0, share, np.nan),
-    )
+    energy_raw = _scored(put(raw), *masks, percentile)[1]
+    return Relevance(*scored, energy_raw, np.where(share > 0, share, np.nan))
+
+
+def _putting(values: Any) -> Callable[[NDArray[Any]], Any]:
+    """Return what brings arrays to where maps are: to their device, unless that is the CPU."""
+    device = getattr(values, "device", "cpu")
+    if getattr(device, "type", "cpu") == "cpu":
+        return lambda array: array
+    import torch
+
+    return lambda array: torch.as_tensor(array, device=device)
 
 
 def _masks(name: str, given: ArrayLike, values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -106,14 +117,13 @@ def _masks(name: str, given: ArrayLike, values: NDArray[Any]) -> NDArray[np.bool
 
 
 def _scored(
-    maps: NDArray[Any], inside: NDArray[np.bool_], counted: NDArray[np.bool_], percentile: float
+    maps: Any, inside: Any, ignore: Any | None, percentile: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mask and energy relevance of maps."""
-    ignore = None if counted.all() else ~counted
     names = ("precision", "coverage")
     scores = score_maps(maps, inside, percentiles=[percentile], ignore=ignore, metrics=names)
     (precision,) = (name for name in scores if name.startswith("precision@"))
-    return np.asarray(scores[precision]), np.asarray(scores["coverage"])
+    return np.asarray(to_numpy(scores[precision])), np.asarray(to_numpy(scores["coverage"]))
 
 
 def spread_evenly(maps: NDArray[Any], height: int, width: int) -> NDArray[np.float64]:
@@ -154,11 +164,25 @@ def segmentation_of(sample: Sample, geometry: Geometry) -> NDArray[np.bool_]:
     (224, 224)
     """
     width, height = geometry.size
-    return np.asarray(geometry.carry(sample.annotation).union_mask(height, width))
+    return np.asarray(_carried(sample, geometry).union_mask(height, width))
+
+
+def _carried(sample: Sample, geometry: Geometry) -> Annotation:
+    """Return what is annotated on the input; on one that is the image itself, as it is."""
+    given, size = sample.annotation, geometry.size
+    plain = (geometry.scale, geometry.offset, geometry.content) == ((1, 1), (0, 0), (0, 0, *size))
+    same = plain and geometry.source == size == (given.width, given.height)
+    return given if same else geometry.carry(given)
 
 
 def counted_of(sample: Sample, geometry: Geometry) -> NDArray[np.bool_]:
     """Return the pixels of the input that count: image, and not in a region to ignore."""
+    return masks_of(sample, geometry)[1]
+
+
+def masks_of(sample: Sample, geometry: Geometry) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return `segmentation_of` and `counted_of`; what is annotated is carried once."""
     width, height = geometry.size
-    ignored = geometry.carry(sample.annotation).ignore_mask(height, width)
-    return np.asarray(geometry.content_mask(height, width) & ~ignored)
+    carried = _carried(sample, geometry)
+    counted = geometry.content_mask(height, width) & ~carried.ignore_mask(height, width)
+    return np.asarray(carried.union_mask(height, width)), np.asarray(counted)

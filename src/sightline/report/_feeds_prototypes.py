@@ -106,8 +106,7 @@ def _frame(table: Any) -> pd.DataFrame:
 def _heatmap(asked: AskedBenchmark, prototype: int | None) -> Any:
     found = asked.found
     table = _effects(found)
-    classes = found.about["classes"] if found.by_class else []
-    return draw_drop_heatmap(table, names=dict(enumerate(classes))), table
+    return draw_drop_heatmap(table, names=found.class_names), table
 
 
 def _largest(asked: AskedBenchmark, prototype: int | None) -> Any:

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
     Row = Mapping[Any, Any]
 
-__all__ = ["Benchmarked", "Benchmarks", "benchmark_html", "benchmark_words", "read_benchmarks"]
+__all__ = [
+    "Benchmarked",
+    "Benchmarks",
+    "benchmark_html",
+    "benchmark_words",
+    "in_short",
+    "read_benchmarks",
+]
 
 CAUTIONS = (
     "A shift of the hue moves the brightness as well, so that a similarity made of brightness "
@@ -56,6 +63,8 @@ class Benchmarked:
         Whether scores are logits of classes; rows are classes then.
     accuracy, counts, classes
         As `benchmark.json` has them.
+    class_names
+        The class of each prototype that speaks for one.
     relevance
         Mean relevance with intervals and chance, as `StoredBenchmark.relevance_means` has it.
     effects
@@ -76,6 +85,7 @@ class Benchmarked:
     effects: pd.DataFrame | None = None
     prototypes: pd.DataFrame | None = None
     premise: Premise | None = None
+    class_names: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def whose(self) -> str:
@@ -147,7 +157,7 @@ def _read(found: StoredBenchmark) -> Benchmarked:
     return Benchmarked(
         found.name, found.model, found.by_class, found.accuracy, dict(found.about["counts"]),
         tuple(found.about["classes"]), relevance, effects, pd.DataFrame(rows) if rows else None,
-        premise,
+        premise, found.class_names,
     )  # fmt: skip
 
 
@@ -169,6 +179,49 @@ def benchmark_words(found: Benchmarked) -> list[Finding]:
         said.append(_nature_words(found))
         said.append(Finding("Before you read drops", CAUTIONS, "doubt"))
     return said
+
+
+def in_short(found: Benchmarked) -> Finding:
+    """Return one sentence on a benchmark for the top of a report."""
+    many = "classes" if found.by_class else "prototypes"
+    said = [] if (relevant := _short_relevance(found)) is None else [relevant]
+    premise = found.premise
+    if premise is not None and premise.rows:
+        open_ = "is left open" if not premise.difference_high < 0 else "does not hold"
+        holds = "holds" if premise.difference_low > 0 else open_
+        cases = f"{premise.share:.1%} of {premise.rows:,} cases"
+        said.append(f"the premise that changes cost most where the map is high {holds} ({cases})")
+    if found.effects is not None:
+        told, total = _told(found)
+        said.append(f"what the similarity is made of is told for {told} of {total} {many}")
+    text = "; ".join(said) or "nothing could be told"
+    return Finding(f"{many.capitalize()} ({found.name})", f"{found.model}: {text}.")
+
+
+def _short_relevance(found: Benchmarked) -> str | None:
+    """Say whether patches, or else prototypes, lie on the object."""
+    rows = [] if found.relevance is None else found.relevance.to_dict("records")
+    for kind in ("patch", "prototype"):
+        for row in rows:
+            if row["kind"] == kind and row["measure"] == "energy_relevance":
+                if not math.isfinite(row["value"]):
+                    continue
+                side = "more" if row["difference_low"] > 0 else "not shown to be more"
+                side = "less" if row["difference_high"] < 0 else side
+                return (
+                    f"{number(row['value'])} of the attribution of {_SIDES[kind]} lies on what is "
+                    f"annotated, {side} than chance ({number(row['chance'])})"
+                )
+    return None
+
+
+def _told(found: Benchmarked) -> tuple[int, int]:
+    """Return of how many prototypes the nature is told, and how many there are."""
+    table = found.prototypes
+    plain = ("unknown", "undecided", "not perturbed")
+    told = 0 if table is None else sum(one not in plain for one in table["nature"])
+    total = len(found.classes) if found.by_class else int(found.counts.get("prototypes", 0))
+    return told, total
 
 
 def _accuracy_words(found: Benchmarked) -> Finding:
@@ -278,9 +331,8 @@ def _nature_words(found: Benchmarked) -> Finding:
     table = found.prototypes
     natures = [] if table is None else [row for row in table["nature"] if row != "not perturbed"]
     unknown, undecided = natures.count("unknown"), natures.count("undecided")
-    told = len(natures) - unknown - undecided
+    told, total = _told(found)
     many = "classes" if found.by_class else "prototypes"
-    total = len(found.classes) if found.by_class else int(found.counts.get("prototypes", 0))
     text = (
         f"Of {total} {many}, {len(natures)} are among the most similar of an image. The nature of "
         f"{told} is told, of {unknown} unknown, of {undecided} undecided for want of images."
@@ -365,7 +417,8 @@ def _prototype_table(found: Benchmarked, table: pd.DataFrame) -> str:
         number_ = int(row["prototype"])
         named = found.by_class and number_ < len(found.classes)
         plain = row["nature"] in ("unknown", "undecided", "not perturbed")
-        cells = [Cell(found.classes[number_] if named else str(number_), float(number_))]
+        own = f"{number_} {found.class_names.get(number_, '')}".rstrip()
+        cells = [Cell(found.classes[number_] if named else own, float(number_))]
         if perturbed:
             cells += [Cell(str(row["nature"]), strong=not plain), whole_cell(row["images"])]
         if relevant:

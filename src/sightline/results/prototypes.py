@@ -158,6 +158,12 @@ class StoredBenchmark:
         return self.about["settings"]["method"] is not None
 
     @property
+    def class_names(self) -> dict[int, str]:
+        """The class of each prototype that speaks for one; of classes their own names."""
+        told = self.about["classes"] if self.by_class else self.about.get("prototype_classes", ())
+        return {number: name for number, name in enumerate(told) if name}
+
+    @property
     def accuracy(self) -> dict[str, Any]:
         """How often the model is right: value, low, high (None if unknown), images."""
         return dict(self.about["accuracy"])

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BenchmarkJob",
+    "Group",
     "Taken",
     "drop_rows",
+    "groups_of",
+    "is_by_class",
     "own_sources",
     "patch_rows",
     "prototype_rows",
@@ -85,22 +88,31 @@ class Taken(NamedTuple):
     cell: tuple[int, int]
 
 
-class _Group(NamedTuple):
+class Group(NamedTuple):
     """Images of one size with what the network takes, and what it says of them.
 
     Attributes
     ----------
     places : range
         Where they are among the images that were asked for.
+    quick : Model
+        Gives the similarities of many images in less time.
+    maps : Tensor (images, prototypes, rows, columns)
+        Similarities; empty where nothing is asked of prototypes.
     logits : Tensor (images, classes)
         Without columns where the model has no classes.
+    made : dict
+        Pairs with their attributions, by how many prototypes of each image.
     """
 
     places: range
     samples: tuple[Sample, ...]
     inputs: Inputs
+    quick: Model
+    maps: Tensor
     logits: Tensor
     predicted: tuple[str | None, ...]
+    made: dict[int, tuple[_Pairs, Attributed]]
 
 
 class _Pairs(NamedTuple):
@@ -149,25 +161,56 @@ def _drawn(seed: int, index: int, several: bool) -> Sample:
     return Sample(name, facade.annotation(image_id=name), "", None, facade.image)
 
 
-def _groups(asked: BenchmarkJob, samples: Sequence[Sample]) -> Iterator[_Group]:
-    """Yield images in groups of one size, at most as many as go through the network at once."""
+def groups_of(asked: BenchmarkJob, samples: Sequence[Sample]) -> tuple[Group, ...]:
+    """Return images in groups of one size, at most as many as go through the network at once."""
+    found: list[Group] = []
+    done = 0
+    for inputs in asked.model.batches(list(samples), asked.batch):
+        places = range(done, done + len(inputs.pixels))
+        quick, maps, logits = _said(asked, inputs)
+        names = asked.model.classes
+        predicted: tuple[str | None, ...] = (None,) * len(places)
+        if names:
+            predicted = tuple(names[number] for number in logits.argmax(1).tolist())
+        own = tuple(samples[at] for at in places)
+        found.append(Group(places, own, inputs, quick, maps, logits, predicted, {}))
+        done = places.stop
+    return tuple(found)
+
+
+def _said(asked: BenchmarkJob, inputs: Inputs) -> tuple[Model, Tensor, Tensor]:
+    """Return the model for many passes, the similarities of images, and their logits.
+
+    One pass gives both where the network tells what follows from similarities.
+    """
     import torch
 
     from sightline.models.hooks import undisturbed
+    from sightline.models.prototypes import PrototypeNetwork
+    from sightline.prototypes.matches import similarity_maps
+    from sightline.prototypes.quick import quickened
 
-    model, done = asked.model, 0
-    for inputs in model.batches(list(samples), asked.batch):
-        places = range(done, done + len(inputs.pixels))
-        logits, predicted = torch.empty(len(places), 0), (None,) * len(places)
-        if model.classes:
-            with undisturbed(model.network), torch.no_grad():
-                logits = torch.as_tensor(model(inputs.pixels).logits)
-            predicted = tuple(model.classes[number] for number in logits.argmax(1).tolist())
-        yield _Group(places, tuple(samples[at] for at in places), inputs, logits, predicted)
-        done = places.stop
+    model, pixels = asked.model, inputs.pixels
+    quick, network = model, model.network
+    maps = pixels.new_empty((len(pixels), 0, 0, 0))
+    logits = torch.empty(len(pixels), 0)
+    if not is_by_class(asked):
+        quick = quickened(model, pixels)
+        maps = similarity_maps(quick, pixels)
+    if model.classes:
+        with undisturbed(network), torch.no_grad():
+            known = isinstance(network, PrototypeNetwork) and maps.numel() > 0
+            found = network.classify(maps) if known else model(pixels).logits
+            logits = torch.as_tensor(found)
+    return quick, maps, logits
 
 
-def _label(group: _Group, at: int, classes: Sequence[str]) -> str | None:
+def is_by_class(asked: BenchmarkJob) -> bool:
+    """Say whether nothing is asked of prototypes."""
+    return asked.method is not None and asked.config.relevance_analysis is None
+
+
+def _label(group: Group, at: int, classes: Sequence[str]) -> str | None:
     """Return the label of an image that the model knows: the one predicted if it has several."""
     known = [label for label in group.samples[at].labels if label in classes]
     said = group.predicted[at]
@@ -175,7 +218,7 @@ def _label(group: _Group, at: int, classes: Sequence[str]) -> str | None:
 
 
 def _row(
-    asked: BenchmarkJob, group: _Group, pairs: _Pairs, at: int, ids: Sequence[int]
+    asked: BenchmarkJob, group: Group, pairs: _Pairs, at: int, ids: Sequence[int]
 ) -> dict[str, Any]:
     """Return what all tables tell of a pair."""
     image = int(pairs.images[at])
@@ -206,7 +249,7 @@ def prototype_rows(
     look = _Look("prototype", [one.img_id for one in taken], section.area_percentage, save)
 
     rows: list[dict[str, Any]] = []
-    for group in _groups(asked, [one.sample for one in taken]):
+    for group in groups_of(asked, [one.sample for one in taken]):
         own = [taken[at] for at in group.places]
         device = group.inputs.pixels.device
         pairs = _Pairs(
@@ -214,7 +257,8 @@ def prototype_rows(
             torch.tensor([one.prototype for one in own], device=device),
             torch.tensor([one.cell for one in own], device=device),
         )
-        rows += _relevance_rows(asked, group, pairs, look)
+        _check_cells(asked.model, pairs.cells, group.maps)
+        rows += _relevance_rows(asked, group, pairs, _attributed(asked, group, pairs), look)
     return _table(rows, relevance_schema())
 
 
@@ -222,15 +266,15 @@ def patch_rows(
     asked: BenchmarkJob,
     section: RelevanceAnalysis,
     ids: Sequence[int],
-    samples: Sequence[Sample],
+    groups: Sequence[Group],
     save: Save | None = None,
 ) -> pa.Table:
     """Return how relevant the patches of images are that are most similar to prototypes."""
     look = _Look("patch", ids, section.area_percentage, save)
     rows: list[dict[str, Any]] = []
-    for group in _groups(asked, samples):
-        pairs = _matched(asked, group, section.num_prototypes)
-        rows += _relevance_rows(asked, group, pairs, look)
+    for group in groups:
+        pairs, found = _matched(asked, group, section.num_prototypes)
+        rows += _relevance_rows(asked, group, pairs, found, look)
     return _table(rows, relevance_schema())
 
 
@@ -240,21 +284,27 @@ def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist(rows, schema)
 
 
-def _matched(asked: BenchmarkJob, group: _Group, count: int) -> _Pairs:
-    """Return the most similar prototypes of each image of a group."""
+def _matched(asked: BenchmarkJob, group: Group, count: int) -> tuple[_Pairs, Attributed]:
+    """Return the most similar prototypes of each image of a group, and which pixels make them so.
+
+    What was made for one analysis is there for the other.
+    """
     import torch
 
-    from sightline.prototypes.matches import best_matches
+    from sightline.prototypes.matches import matches_of
 
-    found = best_matches(asked.model, group.inputs.pixels, count)
-    images = torch.arange(len(group.places), device=found.prototypes.device)
-    each = found.prototypes.shape[1]
-    return _Pairs(
-        images.repeat_interleave(each), found.prototypes.flatten(), found.cells.flatten(0, 1)
-    )
+    if count not in group.made:
+        found = matches_of(asked.model, group.maps, count)
+        images = torch.arange(len(group.places), device=found.prototypes.device)
+        each = found.prototypes.shape[1]
+        pairs = _Pairs(
+            images.repeat_interleave(each), found.prototypes.flatten(), found.cells.flatten(0, 1)
+        )
+        group.made[count] = pairs, _attributed(asked, group, pairs)
+    return group.made[count]
 
 
-def _attributed(asked: BenchmarkJob, group: _Group, pairs: _Pairs) -> Attributed:
+def _attributed(asked: BenchmarkJob, group: Group, pairs: _Pairs) -> Attributed:
     """Return which pixels make the pairs similar."""
     from sightline.prototypes.attribution import attribute
 
@@ -267,6 +317,7 @@ def _attributed(asked: BenchmarkJob, group: _Group, pairs: _Pairs) -> Attributed
         params={} if asked.method else asked.params,
         keys=[group.inputs.keys[image] for image in pairs.images.tolist()],
         batch=asked.batch,
+        similarities=group.maps[pairs.images, pairs.prototypes],
     )
 
 
@@ -280,21 +331,16 @@ class _Look(NamedTuple):
 
 
 def _relevance_rows(
-    asked: BenchmarkJob, group: _Group, pairs: _Pairs, look: _Look
+    asked: BenchmarkJob, group: Group, pairs: _Pairs, found: Attributed, look: _Look
 ) -> Iterator[dict[str, Any]]:
     """Yield the relevance of pairs."""
     import numpy as np
 
-    from sightline.prototypes.relevance import counted_of, relevance, segmentation_of
+    from sightline.prototypes.relevance import masks_of, relevance
 
-    scores = _scores(asked, group, pairs).tolist()  # first: it knows a cell that is not there
-    found = _attributed(asked, group, pairs)
-    order = pairs.images.tolist()
-    both = list(zip(group.samples, group.inputs.geometries, strict=True))
-    on, counted = (
-        np.stack([of(sample, geometry) for sample, geometry in both])[order]
-        for of in (segmentation_of, counted_of)
-    )
+    scores, order = _scores(group, pairs).tolist(), pairs.images.tolist()
+    both = [masks_of(*each) for each in zip(group.samples, group.inputs.geometries, strict=True)]
+    on, counted = (np.stack(masks)[order] for masks in zip(*both, strict=True))
     relevant = relevance(found, on, look.area, counted)
     for at in range(len(order)):
         row = _row(asked, group, pairs, at, look.ids)
@@ -312,21 +358,17 @@ def _relevance_rows(
         }
 
 
-def _unit(asked: BenchmarkJob, group: _Group) -> Tensor:
+def _unit(asked: BenchmarkJob, group: Group) -> Tensor:
     """Return the images of a group as the network sees them, from 0 to 1."""
     from sightline.prototypes.matches import unit_images
 
     return unit_images(asked.model, group.inputs)
 
 
-def _scores(asked: BenchmarkJob, group: _Group, pairs: _Pairs) -> Tensor:
+def _scores(group: Group, pairs: _Pairs) -> Tensor:
     """Return the similarity of each pair at its cell."""
-    from sightline.prototypes.matches import similarity_maps
-
-    maps = similarity_maps(asked.model, group.inputs.pixels)
-    rows, columns = pairs.cells.to(maps.device).T
-    _check_cells(asked.model, pairs.cells, maps)
-    return maps[pairs.images, pairs.prototypes, rows, columns].double()
+    rows, columns = pairs.cells.T
+    return group.maps[pairs.images, pairs.prototypes, rows, columns].double()
 
 
 def _check_cells(model: Model, cells: Tensor, maps: Tensor) -> None:
@@ -366,7 +408,7 @@ def drop_rows(
     asked: BenchmarkJob,
     section: LocalPerturbationAnalysis,
     ids: Sequence[int],
-    samples: Sequence[Sample],
+    groups: Sequence[Group],
     save: Save | None = None,
 ) -> pa.Table:
     """Return the scores of images before and after perturbations."""
@@ -374,7 +416,7 @@ def drop_rows(
 
     made = section.made()
     rows: list[dict[str, Any]] = []
-    for group in _groups(asked, samples):
+    for group in groups:
         pairs, values, score = _scored(asked, group, section.num_prototypes)
         images = _unit(asked, group)[pairs.images]
         found = perturbed_scores(
@@ -409,20 +451,19 @@ def _perturbed_rows(
         }
 
 
-def _scored(asked: BenchmarkJob, group: _Group, count: int) -> tuple[_Pairs, Tensor, Score]:
+def _scored(asked: BenchmarkJob, group: Group, count: int) -> tuple[_Pairs, Tensor, Score]:
     """Return pairs, their maps from 0 to 1, and what gives their scores."""
     from sightline.prototypes.local import class_score, prototype_score
 
     if asked.method is None:
-        pairs = _matched(asked, group, count)
-        values = _attributed(asked, group, pairs).values
-        return pairs, values, prototype_score(asked.model, pairs.prototypes, pairs.cells)
+        pairs, found = _matched(asked, group, count)
+        return pairs, found.values, prototype_score(group.quick, pairs.prototypes, pairs.cells)
     pairs = _likely(group, count)
     values = _class_maps(asked, asked.method, group, pairs)
     return pairs, values, class_score(asked.model, pairs.prototypes)
 
 
-def _likely(group: _Group, count: int) -> _Pairs:
+def _likely(group: Group, count: int) -> _Pairs:
     """Return the most likely classes of each image; equal ones by number."""
     import torch
 
@@ -431,7 +472,7 @@ def _likely(group: _Group, count: int) -> _Pairs:
     return _Pairs(images, order.flatten(), images.new_empty((len(images), 0)))
 
 
-def _class_maps(asked: BenchmarkJob, method: str, group: _Group, pairs: _Pairs) -> Tensor:
+def _class_maps(asked: BenchmarkJob, method: str, group: Group, pairs: _Pairs) -> Tensor:
     """Return maps of classes from 0 to 1; of signed ones what is above 0, as in scores."""
     import numpy as np
     import torch

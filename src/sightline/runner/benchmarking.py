@@ -16,8 +16,11 @@ from sightline.data.outputs import replacing
 from sightline.records import InputError
 from sightline.runner.benchmark_parts import (
     BenchmarkJob,
+    Group,
     Taken,
     drop_rows,
+    groups_of,
+    is_by_class,
     own_sources,
     patch_rows,
     prototype_rows,
@@ -181,7 +184,10 @@ def _checked(asked: BenchmarkJob) -> tuple[int, ...]:
 def _parts(
     config: Benchmark, images: int, prototypes: tuple[int, ...], batch: int
 ) -> Iterator[Part]:
-    """Yield the parts: as many pairs in each as go through the network at once."""
+    """Yield the parts: as many pairs in each as go through the network at once.
+
+    What both analyses do with the same images follows one on the other.
+    """
     stages: list[tuple[str, Sequence[int], int]] = []
     if (section := config.relevance_analysis) is not None:
         each = max(1, batch // section.num_prototypes)
@@ -190,9 +196,12 @@ def _parts(
     if (local := config.local_perturbation_analysis) is not None:
         each = max(1, batch // local.num_prototypes)
         stages.append(("drops", range(0, images, local.sampling_ratio), each))
-    for stage, ids, each in stages:
-        for number, start in enumerate(range(0, len(ids), each)):
-            yield Part(stage, number, tuple(ids[start : start + each]))
+    parts = [
+        Part(stage, number, tuple(ids[start : start + each]))
+        for stage, ids, each in stages
+        for number, start in enumerate(range(0, len(ids), each))
+    ]
+    yield from sorted(parts, key=lambda part: part.stage != "prototypes" and 1 + part.ids[0])
 
 
 def _projection(asked: BenchmarkJob) -> DataChoice | None:
@@ -225,7 +234,7 @@ def _settings(asked: BenchmarkJob) -> dict[str, Any]:
             "device": asked.model.device.type,
         },
         "data": asked.data.to_dict(),
-        "attribution": None if _is_by_class(asked) else _attribution(asked),
+        "attribution": None if is_by_class(asked) else _attribution(asked),
         "method": _method(asked),
         "batch": asked.batch,
         "analyses": analyses,
@@ -236,11 +245,6 @@ def _settings(asked: BenchmarkJob) -> dict[str, Any]:
             if name in ("sightline", "torch")
         },
     }
-
-
-def _is_by_class(asked: BenchmarkJob) -> bool:
-    """Say whether nothing is asked of prototypes."""
-    return asked.method is not None and asked.config.relevance_analysis is None
 
 
 def _attribution(asked: BenchmarkJob) -> dict[str, Any]:
@@ -405,6 +409,7 @@ def _work(
     """Return the tables of all parts by stage, those that are there and those made now."""
     tables: dict[str, list[pa.Table]] = {}
     taken: dict[int, Taken] = {}
+    seen = _Seen(plan)
     total = sum(len(part.ids) for part in plan.parts)
     done = made = 0
     for part in plan.parts:
@@ -413,7 +418,7 @@ def _work(
         if found is None:
             if part.stage == "prototypes" and not taken:
                 taken = {one.prototype: one for one in _taken(folder, plan, move)}
-            found = _made(folder, plan, part, taken)
+            found = _made(folder, seen, part, taken)
             folder.save_part(part.name, found)
             made += 1
         tables.setdefault(part.stage, []).append(found)
@@ -422,22 +427,36 @@ def _work(
     return tables, made
 
 
-def _made(
-    folder: BenchmarkFolder, plan: BenchmarkPlan, part: Part, taken: Mapping[int, Taken]
-) -> pa.Table:
+class _Seen:
+    """What a model says of images: kept for those that were looked at last."""
+
+    def __init__(self, plan: BenchmarkPlan) -> None:
+        self.plan = plan
+        self._ids: tuple[int, ...] = ()
+        self._groups: tuple[Group, ...] = ()
+
+    def of(self, ids: tuple[int, ...]) -> tuple[Group, ...]:
+        """Return groups of images by their numbers."""
+        if ids != self._ids:
+            samples = [self.plan.images[number] for number in ids]
+            self._ids, self._groups = ids, groups_of(self.plan.asked, samples)
+        return self._groups
+
+
+def _made(folder: BenchmarkFolder, seen: _Seen, part: Part, taken: Mapping[int, Taken]) -> pa.Table:
     """Return the rows of a part."""
-    asked, config = plan.asked, plan.asked.config
+    asked, config = seen.plan.asked, seen.plan.asked.config
     first, second = config.relevance_analysis, config.local_perturbation_analysis
     saves = partial(_save, folder.debug)
     if part.stage == "drops" and second is not None:
-        samples = [plan.images[number] for number in part.ids]
-        return drop_rows(asked, second, part.ids, samples, saves if second.debug_mode else None)
+        save = saves if second.debug_mode else None
+        return drop_rows(asked, second, part.ids, seen.of(part.ids), save)
     if first is None:
         raise ValueError(f"part {part.name} belongs to no analysis")
     save = saves if first.debug_mode else None
     if part.stage == "prototypes":
         return prototype_rows(asked, first, [taken[number] for number in part.ids], save)
-    return patch_rows(asked, first, part.ids, [plan.images[number] for number in part.ids], save)
+    return patch_rows(asked, first, part.ids, seen.of(part.ids), save)
 
 
 def _save(folder: Path, name: str, picture: NDArray[np.uint8]) -> None:
@@ -552,6 +571,7 @@ def _about(plan: BenchmarkPlan, tables: dict[str, list[pa.Table]]) -> dict[str, 
         "settings": plan.settings,
         "versions": package_versions(),
         "classes": list(plan.asked.model.classes),
+        "prototype_classes": _prototype_classes(plan.asked),
         "accuracy": _accuracy(tables),
         "counts": {
             "images": len(plan.images),
@@ -560,6 +580,13 @@ def _about(plan: BenchmarkPlan, tables: dict[str, list[pa.Table]]) -> dict[str, 
         },
         "perturbations": [{"name": one.name, "description": one.description} for one in made],
     }
+
+
+def _prototype_classes(asked: BenchmarkJob) -> list[str]:
+    """Return the class of each prototype; none where nothing is asked of prototypes."""
+    from sightline.prototypes.matches import prototype_classes
+
+    return [] if is_by_class(asked) else list(prototype_classes(asked.model))
 
 
 def _accuracy(tables: dict[str, list[pa.Table]]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 # Annotations are read when the classes are made, so they are not put off.
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
@@ -17,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from sightline.data.choice import DataChoice
 from sightline.records import InputError, SightlineError
 from sightline.study.files import line_at, read_text, read_yaml
 from sightline.study.part import Part
@@ -31,7 +31,6 @@ from sightline.study.problems import (
 if TYPE_CHECKING:
     import os
 
-    from sightline.data.dataset import Dataset
     from sightline.prototypes.perturbations import Perturbation, Step
 
 __all__ = [
@@ -408,58 +407,6 @@ def _owner(place: Place) -> type[BaseModel]:
         "local_perturbation_analysis": LocalPerturbationAnalysis,
     }
     return parts.get(place[0], Benchmark) if place else Benchmark
-
-
-# --- the images -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class DataChoice:
-    """Which images are analysed, in words that can be stored.
-
-    Attributes
-    ----------
-    name, path
-        The data set, and its folder or file; None for those that have none.
-    split
-        Only the images of one split.
-    count
-        Facades: how many are drawn. Other data sets: only the first so many images.
-    options
-        Others of the data set.
-
-    Examples
-    --------
-    >>> DataChoice("facades", count=10, split="test").open().ids
-    ('facade-00004.png', 'facade-00009.png')
-    """
-
-    name: str
-    path: str | None = None
-    split: str | None = None
-    count: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def open(self) -> "Dataset":
-        """Open the data set, with the images that are asked for alone."""
-        from sightline.data.datasets import load_dataset
-
-        options = dict(self.options)
-        if self.name == "facades" and self.count is not None:
-            options["count"] = self.count
-        found = load_dataset(self.name, self.path, split=self.split, **options)
-        return found if self.count is None else found[: self.count]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return its attributes, as JSON has them."""
-        path = None if self.path is None else str(Path(self.path).absolute())
-        found = {"name": self.name, "path": path, "split": self.split, "count": self.count}
-        return found | {"options": dict(self.options)}
-
-    @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` told."""
-        return cls(**{name: found[name] for name in cls.__dataclass_fields__})
 
 
 # --- a file to start from -------------------------------------------------------------------------
