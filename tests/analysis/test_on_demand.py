@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.analysis import open_scenes
+from sightline.analysis import on_demand, open_scenes
 from sightline.analysis._kept import Kept
 from sightline.analysis.image_figures import DatasetMeans, Mean, figures_of, panel_metrics
 from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
@@ -199,6 +199,29 @@ def test_layers_and_heads_are_scored_at_once_as_one_by_one(headed: Path) -> None
                     )
         saliency = keys_of(next(one for one in maps.scenes.sources if one.method == "saliency"))[0]
         assert maps.stacks(image, saliency, rule, "recall@mass60", heads=True) == []
+
+
+def test_fine_maps_push_out_no_others(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_results(odd) as results:
+        scenes = open_scenes(results)
+        sizes = {
+            key: on_demand._grid_bytes(OnDemand(scenes).stored(scenes.images[0], source))
+            for source in scenes.sources
+            if not source.check
+            for key in keys_of(source)[:1]
+        }
+        coarse, fine = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+        monkeypatch.setattr(on_demand, "_LEAST_FINE", sizes[coarse])
+        monkeypatch.setattr(on_demand, "_FINE", sizes[fine])
+        monkeypatch.setattr(on_demand, "_GRIDS", sizes[fine] + sizes[coarse])
+        maps = OnDemand(scenes)
+        first = scenes.images[0]
+        maps.map(first, coarse)
+        for image in scenes.images:
+            maps.map(image, fine)
+        assert maps.has(first, coarse)
+        assert maps.has(scenes.images[-1], fine)
+        assert not maps.has(first, fine)
 
 
 def test_the_range_of_the_data_set_holds_that_of_each_image(odd: Path) -> None:

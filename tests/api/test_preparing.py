@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
+import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,7 +41,8 @@ def test_all_that_is_asked_ahead_is_answered(
     assert [path for path in paths if client.get(path).status_code != 200] == []
     named = {path.partition("?")[0] for path in paths}
     assert {"/api/leaderboard", "/api/layers", "/api/images", "/api/breakdown/labels"} < named
-    assert len(paths) == len(set(paths)) == 3 + 3 + 2 * 3 + 5
+    # Of a line: images in two orders, one of them at two levels and in three other ways, labels.
+    assert len(paths) == len(set(paths)) == 3 + 3 + 2 * (2 + 2 + 3 + 1) + 5
 
 
 def test_what_is_asked_ahead_is_kept(api_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +169,20 @@ def test_maps_push_out_no_pictures(api_store: Path) -> None:
     assert by.kept("b") is None
 
 
+def test_scores_of_single_maps_push_out_nothing_else(api_store: Path) -> None:
+    by = CachedAnswers(lambda *_: None, Service(api_store))  # type: ignore[arg-type]
+    small = Encoded(200, (), b"x")
+    quick = [by._room(f"/api/metrics/a{of}", small) for of in ("", "/layers", "/percentiles")]
+    assert quick == [by.scores] * 3
+    slow = ("/api/metrics/a/models", "/api/metrics/a/heads", "/api/metrics", "/api/images/a")
+    assert [by._room(path, small) for path in slow] == [by.cache] * 4
+    by.scores.put("a", small)
+    assert by.kept("a") is small
+    by._version = "another"  # whatever was kept of it is gone
+    asyncio.run(by._now())
+    assert by.kept("a") is None
+
+
 def test_other_c_libraries_keep_their_habits(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int]] = []
 
@@ -180,3 +197,26 @@ def test_other_c_libraries_keep_their_habits(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     serving._share_memory()
     assert len(told) == 2
+
+
+def test_once_all_is_prepared_maps_are_given_back_when_let_go_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[int, ...]] = []
+
+    class Glibc:
+        def mallopt(self, *what: int) -> int:
+            told.append(what)
+            return 1
+
+        def malloc_trim(self, *pad: int) -> int:
+            told.append(pad)
+            return 1
+
+    monkeypatch.setattr(gc, "freeze", lambda: told.append(()))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: Glibc())
+    serving._settle()
+    assert told == [(), (0,), (-3, 160 << 10)]
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    serving._settle()
+    assert told[3:] == [()]

@@ -55,6 +55,55 @@ def test_answers_are_those_of_maps_scored_one_by_one(
     assert answers(api_store) == at_once
 
 
+def test_layers_are_read_out_of_the_rows_and_are_the_same(
+    api_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: Served = create_app(api_store).state.service.last
+    image = next(iter(served.images))
+    picks = [(line.model, line.picks[0]) for line in scores._all_lines(served, AskedMap())]
+    asked = [
+        (AskedMap(model=model, method=pick.method, layer=pick.layer, percentile=level), metric)
+        for model, pick in picks
+        for level, metric in ((None, None), (90, "recall"), (61, None))
+    ]
+    computed = [scores._layers(served, image, words, None, metric) for words, metric in asked]
+    next(score_lines(served))
+    by_rows: list[bool] = []
+    lines = scores._stored_lines
+
+    def noting(one: Any) -> Any:
+        found = lines(one)
+        by_rows.append(found is not None)
+        return found
+
+    monkeypatch.setattr(scores, "_stored_lines", noting)
+    read = [scores._layers(served, image, words, None, metric) for words, metric in asked]
+    assert read == computed
+    expected = []
+    for (words, _), layered in zip(asked, computed, strict=True):
+        drawn = layered.choice.seed is not None and layered.choice.layer is not None
+        expected.append(layered.choice.layer is None or (words.percentile != 61 and not drawn))
+    assert by_rows == expected
+    assert any(one.points for one, rows in zip(read, by_rows, strict=True) if rows)
+
+
+def test_layers_by_other_rules_are_computed(api_store: Path) -> None:
+    served: Served = create_app(api_store).state.service.last
+    image = next(score_lines(served))
+
+    def by_rows(words: AskedMap, region: int | None = None, metric: str | None = None) -> bool:
+        asked = scores._Asked(served, image, words, region, metric)
+        return scores._stored_lines(asked) is not None
+
+    assert by_rows(AskedMap())
+    assert by_rows(AskedMap(), metric="recall@90")
+    for words in ({"ties": "include"}, {"selection": "mass60"}, {"percentile": 90.0000001}):
+        assert not by_rows(AskedMap(**words))
+    region = next(one.region for one in served.regions[image] if not one.dropped)
+    assert not by_rows(AskedMap(), region=region)
+    assert not by_rows(AskedMap(), metric="coverage")
+
+
 def lines_kept(served: Served, image: str) -> list[bool]:
     asked = scores._Asked(served, image, AskedMap(), None, None)
     choices = [

@@ -14,7 +14,7 @@ from sightline.analysis.scenes import _ignored
 from sightline.metrics import METRICS, score_maps
 from sightline.metrics.selection import Threshold, parse_selection
 from sightline.records import InputError, UnknownNameError
-from sightline.runner.scoring import scenes_of
+from sightline.runner.scoring import scenes_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MapKey", "NoMapError", "OnDemand", "OneMap", "Rule", "Stack", "one_map", "scores_of"]
 
-# Of maps that stay at hand: on their own grids, and on the rasters on which they are scored.
-_GRIDS, _RASTERS = 64 << 20, 32 << 20
+# Bytes of maps that stay at hand: on their own grids, and on the rasters on which they are scored.
+# Grids as fine as the image have room of their own: a few would push out all the others.
+_GRIDS, _FINE, _RASTERS = 32 << 20, 48 << 20, 32 << 20
+# Bytes of all maps of a source on an image from which on they are fine.
+_LEAST_FINE = 64 << 10
 # Of annotations, so that none waits for maps that are read for another.
 _ANNOTATIONS = 64 << 20
 # Images over which the range of values of a data set is looked for.
@@ -349,6 +352,8 @@ class OnDemand:
             if not one.check
         }
         self._grids: Kept[StoredMaps] = Kept(_GRIDS, _grid_bytes)
+        self._fine: Kept[StoredMaps] = Kept(_FINE, _grid_bytes)
+        self._are_fine: dict[str, bool] = {}
         self._rasters: Kept[OneMap] = Kept(_RASTERS, _raster_bytes)
         self._annotations: Kept[Annotation] = Kept(_ANNOTATIONS, _annotation_bytes)
         self._spans: Kept[Spans] = Kept(1 << 20, lambda found: 64 * len(found))
@@ -388,14 +393,31 @@ class OnDemand:
         """Return all maps of a source on one image, on their own grids."""
         if image not in self._images:
             raise UnknownNameError(f"no image {image!r} is stored")
-        return self._grids.get((image, source.key), lambda: self._stored(image, source))
+        return self._room(source).get((image, source.key), lambda: self._stored(image, source))
+
+    def _room(self, source: Source) -> Kept[StoredMaps]:
+        """Return where the maps of a source are kept: those seen first say whether all are fine."""
+        return self._fine if self._are_fine.get(source.key) else self._grids
 
     def has(self, image: str, key: MapKey) -> bool:
         """Say whether the maps of a source on an image are at hand, and its annotation."""
+        return self._annotations.peek(image) is not None and self._peek(image, key) is not None
+
+    def _peek(self, image: str, key: MapKey) -> StoredMaps | None:
+        """Return all maps of a source on an image, if they are at hand."""
         source = self._sources.get((key.model, key.method, key.target, key.seed))
-        if source is None or self._annotations.peek(image) is None:
+        return None if source is None else self._room(source).peek((image, source.key))
+
+    def on_one_raster(self, image: str, key: MapKey) -> bool:
+        """Say whether all layers at hand of a source are scored on the same pixels of an image."""
+        maps = self._peek(image, key)
+        if maps is None:
             return False
-        return self._grids.peek((image, source.key)) is not None
+        cells = (layer.shape[1:] for layer in maps.values[0])
+        ways = set(zip(maps.geometries[0], cells, strict=True))
+        scoring = self.scenes.scoring
+        over_image = scoring.resolution != "grid"  # there regions are carried along each way
+        return len(ways) == 1 or (over_image and len({view_of(scoring, *way) for way in ways}) == 1)
 
     def _annotation(self, image: str) -> Annotation:
         return self._annotations.get(image, lambda: self.scenes.sample(image).annotation)
@@ -406,6 +428,7 @@ class OnDemand:
             told = " · ".join(part for part in (source.name, source.method, source.target) if part)
             why = "none was given" if source.kind == "given" else "it is not computed yet"
             raise NoMapError(f"no map of {told} on image {image!r} is stored: {why}")
+        self._are_fine.setdefault(source.key, _grid_bytes(maps) > _LEAST_FINE)
         return maps
 
     def stacks(

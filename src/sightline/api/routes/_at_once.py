@@ -19,7 +19,7 @@ from sightline.api.routes._single import key_of, on_demand, whole_scores
 from sightline.api.state import Served
 from sightline.metrics.selection import Ties
 
-__all__ = ["answered", "map_there", "scores_there"]
+__all__ = ["answered", "layers_there", "map_there", "scores_there"]
 
 T = TypeVar("T")
 There = Callable[[MapKey, Ties], bool]
@@ -73,6 +73,12 @@ def scores_there(served: Served, image_id: str, words: AskedMap) -> There:
 def map_there(served: Served, image_id: str) -> There:
     """Return what says whether a map need not be read from its file."""
     return lambda key, _: on_demand(served).has(image_id, key)
+
+
+def layers_there(served: Served, image_id: str, words: AskedMap) -> There:
+    """Return what says whether all layers of a map are at hand, or it is scored and has none."""
+    scored, at_hand = scores_there(served, image_id, words), map_there(served, image_id)
+    return lambda key, ties: at_hand(key, ties) or (key.layer is None and scored(key, ties))
 
 
 def _timed(served: Served, noted: tuple[Any, ...], words: AskedMap, make: Callable[[], T]) -> T:

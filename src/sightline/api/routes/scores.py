@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Path, Query
 
+from sightline.analysis._stored_layers import areas_decide, stored_layers
 from sightline.analysis._whole import MOST_PIXELS, Whole
 from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, quick_metrics
 from sightline.analysis.image_maps import figure_of
@@ -25,7 +26,7 @@ from sightline.api.choice import (
     sources_of,
 )
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
-from sightline.api.routes._at_once import answered, map_there, scores_there
+from sightline.api.routes._at_once import answered, layers_there, scores_there
 from sightline.api.routes._single import (
     check_map,
     curve_of,
@@ -367,7 +368,7 @@ async def get_image_layers(
 ) -> ImageLayers:
     """A point for each layer of the model, by the same method; none where it has no layers."""
     make = partial(_layers, served, image_id, words, region, metric)
-    there = map_there(served, image_id) if region is None and metric is None else None
+    there = layers_there(served, image_id, words) if region is None and metric is None else None
     return await answered(served, "layers", words, make, there)
 
 
@@ -375,7 +376,8 @@ def _layers(
     served: Served, image_id: str, words: AskedMap, region: int | None, metric: str | None
 ) -> ImageLayers:
     asked = _Asked(served, image_id, words, region, metric)
-    lines = _lines(asked, heads=False)
+    stored = _stored_lines(asked)
+    lines = _lines(asked, heads=False) if stored is None else stored
     points = [
         Point(x=float(key.layer), **_of_point(figure))
         for key, figure in lines
@@ -390,6 +392,29 @@ def _layers(
         points=tuple(sorted(points, key=lambda point: point.x)),
         note=asked.about(nothing),
     )
+
+
+def _stored_lines(asked: _Asked) -> list[tuple[MapKey, dict[str, Any]]] | None:
+    """Return the score of every layer as the study stored it; None where it did not.
+
+    One of the maps must be scored: its areas are those of the others.
+    """
+    served, choice = asked.served, asked.choice
+    if not asked.here(choice.sign, asked.rule, asked.wanted):
+        return None
+    whole = whole_scores(served).kept(asked.image, key_of(choice), choice.ties)
+    if whole is None or choice.layer is None:
+        return None if whole is None else []
+    name = Name(*asked.name.partition("@")[::2])
+    by_rows = choice.ties == served.study["ties"] and name in served.tables.names
+    if not (by_rows and asked.rule.exact and areas_decide(asked.name, choice.ties)):
+        return None
+    numbers = served.kept(
+        "numbers", lambda: {one: i for i, one in enumerate(sorted(served.images))}
+    )
+    rows = served.scores_of_all(name, choice.head, choice.seed).get((choice.model, choice.head), {})
+    image = asked.image, numbers[asked.image]
+    return stored_layers(on_demand(served), whole, image, asked.name, rows)
 
 
 def _lines(asked: _Asked, *, heads: bool) -> list[tuple[MapKey, dict[str, Any]]]:

@@ -39,6 +39,8 @@ router = APIRouter(tags=["tables"])
 _METRICS = 40
 # Lines of the leaderboard, and scores, whose tables are made before anybody asks.
 _LINES_AHEAD, _SCORES_AHEAD = 50, 8
+# At which the app shows scores unless asked.
+_PERCENTILE = 90
 MetricsWord = Annotated[
     str | None,
     Query(
@@ -206,15 +208,32 @@ def tables_ahead(served: Served) -> Iterator[tuple[str, ...]]:
         word = quote(name)
         yield f"/api/leaderboard?metric={word}", f"/api/layers?metric={word}"
         yield (f"/api/images?sort={word}&limit=60",)
-    image = quote(next(iter(served.images), ""))
     for line in records(frames.board(served, AskedTable()))[:_LINES_AHEAD]:
         named = {name: line[name] for name in ("model", "method")} | {
             "layer": layer_of(line["layer"])
         }
         words = urlencode({name: word for name, word in named.items() if word is not None})
-        yield f"/api/images?{words}&limit=60", f"/api/metrics/{image}?{words}&percentile=90"
+        yield _images_ahead(served, words)
+        yield _image_ahead(served, words)
         if served.study["regions"]:
             yield (f"/api/breakdown/labels?{words}",)
+
+
+def _images_ahead(served: Served, words: str) -> tuple[str, ...]:
+    """Return the paths of a line's images, in the orders that are likely to be asked for."""
+    page = f"/api/images?{words}&limit=60"
+    names = served.results.metrics[:_SCORES_AHEAD]
+    return page, *(f"{page}&sort={quote(name)}" for name in names)
+
+
+def _image_ahead(served: Served, words: str) -> tuple[str, ...]:
+    """Return the paths of a line on one image: the means beside its scores are those of all."""
+    image = quote(next(iter(served.images), ""))
+    scores = f"/api/metrics/{image}"
+    levels = {_PERCENTILE, *served.study["percentiles"][:_SCORES_AHEAD]}
+    at = (f"{scores}?{words}&percentile={level:g}" for level in sorted(levels))
+    others = (f"{scores}/layers", f"{scores}/percentiles", f"/api/maps/{image}")
+    return *at, *(f"{one}?{words}" for one in others)
 
 
 def _label_line(line: dict[str, Any], token: str, parents: tuple[str, ...]) -> BreakdownLine:
