@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
 PIP := -m pip --disable-pip-version-check
+# What is compiled once is kept, whatever the shell says.
+KEEP := PYTHONDONTWRITEBYTECODE=
+PYTEST := $(KEEP) $(BIN)/python -m pytest -q
 APP := src/sightline/api/static/index.html
 APP_PARTS := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
 NODE := $(shell command -v npm 2>/dev/null)
 NPM := --no-audit --no-fund --prefer-offline
 NO_NODE := Node 20.19 or newer is not installed (https://nodejs.org): the web app is not built
 
-.PHONY: help demo test lint bench docs clean chromium web web-if-node web-test
+.PHONY: help demo test lint bench docs clean chromium compiled web web-if-node web-test
 
 help:
 	@echo "make demo   install, run the study that ships into runs/demo, end with its report"
@@ -22,20 +25,28 @@ help:
 	@echo "make docs   build the documentation into site/"
 	@echo "make clean  remove everything that can be made again"
 
+# Of the 20,000 modules a few thousand are ever used: these are compiled when they are, which
+# takes half as long as compiling all.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) install -q --constraint constraints.txt torch==$$(sed -n 's/^torch==//p' constraints.txt)
-	$(BIN)/python $(PIP) install -q --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python $(PIP) install -q --no-compile --constraint constraints.txt torch==$$(sed -n 's/^torch==//p' constraints.txt)
+	$(BIN)/python $(PIP) install -q --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 demo: $(STAMP) web-if-node
-	$(BIN)/sightline demo
+	$(KEEP) $(BIN)/sightline demo
 	@if [ -f $(APP) ]; then echo "Look at it in a browser: $(BIN)/sightline serve runs/demo"; fi
 
-# Tests start many processes: what is compiled once is kept, whatever the shell says.
-test: $(STAMP) chromium
-	@$(MAKE) --no-print-directory -j2 --output-sync lint web-test
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+# Two things at a time: packages beside the app, then the linters beside what tests will need. Tests
+# in three workers: one more costs as much to start as it saves in waiting.
+test: chromium
+	@$(MAKE) --no-print-directory -j2 --output-sync $(STAMP) web-test compiled lint
+	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
+
+# One process imports all tests and runs those that compile kernels: what it compiles, the workers
+# of pytest and the many processes that tests start would else compile side by side.
+compiled: $(STAMP)
+	$(PYTEST) -m compiles
 
 # Some machines need native parts that the lock file, written on another, does not name: `npm ci`
 # refuses it there, and `npm install` takes what it names and adds these, without changing it.

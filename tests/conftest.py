@@ -12,8 +12,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import gc
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -36,8 +37,11 @@ settings.register_profile(
 settings.load_profile("sightline")
 
 
-# Files that take long, for workers to begin with: begun last, one of them is waited for alone.
+# Folders whose tests share a service, a browser or reports: one worker makes them, once.
+_TOGETHER = ("e2e", "api", "analysis")
+# What takes long, for workers to begin with: begun last, one of them is waited for alone.
 _LONG = (
+    *_TOGETHER,
     *("report/test_browser.py", "executors/test_kills.py", "maps/test_deciding.py"),
     *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
     *("detection/test_simulations.py", "common/test_methods.py", "analysis/test_sparsity.py"),
@@ -46,10 +50,38 @@ _LONG = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take long before the others."""
+    """Put the files and folders that take long before the others."""
     here = Path(__file__).parent
     places = {here / name: place for place, name in enumerate(_LONG)}
-    items.sort(key=lambda item: places.get(item.path, len(_LONG)))
+    last = len(_LONG)
+    items.sort(key=lambda item: places.get(item.path, places.get(item.path.parent, last)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand files to workers, and of some folders all files to one worker."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduling = import_module("xdist.scheduler").LoadFileScheduling(config, log)
+    file_of = scheduling._split_scope
+
+    def folder_or_file(name: str) -> str:
+        folder = Path(file_of(name)).parent
+        return str(folder) if folder.name in _TOGETHER else str(file_of(name))
+
+    scheduling._split_scope = folder_or_file
+    return scheduling
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there by now, all of which stays, out of every search for cycles."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let go of it, for packages that count what is left at the end."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

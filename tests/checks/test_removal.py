@@ -82,6 +82,7 @@ def test_pixels_are_filled_in_as_a_sparse_solver_does(
     assert (found[:, ~missing] == pixels[:, ~missing]).all()
 
 
+@pytest.mark.compiles
 def test_large_holes_are_filled_in_to_the_tolerance() -> None:
     rng = np.random.default_rng(0)
     pixels = rng.standard_normal((3, 50, 61))

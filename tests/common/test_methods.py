@@ -329,6 +329,8 @@ def only_new() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+    gc.collect()
+    gc.freeze()  # as for all other tests
 
 
 @pytest.mark.usefixtures("only_new")

@@ -365,6 +365,7 @@ def truth_file(gts: list[Row], **more: Any) -> Row:
     }
 
 
+@pytest.mark.compiles
 def test_from_files_to_figures(tmp_path: Path) -> None:
     gts, dts = crowded(3)
     truth = read_coco_ground_truth(write(tmp_path / "gt.json", truth_file(gts)))

@@ -318,6 +318,7 @@ def test_own_sizes_have_a_whole_beside_them() -> None:
     assert math.isnan(results.figures["APs"])
 
 
+@pytest.mark.compiles
 def test_masks_overlap_where_both_sides_have_them() -> None:
     from pycocotools import mask
 
@@ -337,6 +338,7 @@ def test_masks_overlap_where_both_sides_have_them() -> None:
         evaluate_detections(truth, bare, masks=True)
 
 
+@pytest.mark.compiles
 def test_intervals_where_asked_for() -> None:
     rng = np.random.default_rng(3)
     truth = {i: [[BOX, "cat"]] for i in range(30)}

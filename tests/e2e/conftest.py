@@ -71,9 +71,9 @@ def app_url(served_store: Path) -> Iterator[str]:
 
 
 @contextmanager
-def serving(store: Path) -> Iterator[str]:
+def serving(store: Path, *more: str) -> Iterator[str]:
     """Serve a store with the real command, at any free port; yield the address."""
-    words = ["serve", str(store), "--port", "0", "--no-open", "--no-prepare"]
+    words = ["serve", str(store), *more, "--port", "0", "--no-open", "--no-prepare"]
     command = [sys.executable, "-c", SERVE, *words]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, **pipes) as run:
@@ -95,9 +95,9 @@ def address_of(run: subprocess.Popen[str]) -> str:
     raise RuntimeError(f"sightline serve ended: {said}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """Chromium, for the tests of a module."""
+    """Chromium, for the tests of this folder: each page has a context of its own."""
     must_have_all()
     from playwright.sync_api import expect, sync_playwright
 

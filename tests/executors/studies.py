@@ -174,13 +174,18 @@ def _has_mark(pid: int, mark: str) -> bool:
     return state not in "ZX" and mark.encode() in words
 
 
-def wait_until(true: Any, what: str) -> None:
+def wait_until(true: Any, what: str, pause: float = 0.005) -> None:
     """Look again and again until something holds; two minutes without it are a failure."""
-    for _ in range(LONG * 200):
+    for _ in range(int(LONG / pause)):
         if true():
             return
-        time.sleep(0.005)
+        time.sleep(pause)
     raise AssertionError(f"never: {what}")
+
+
+def wait_for_workers(run: Process) -> None:
+    """Wait until no process of a run is left; to look at all of the machine's takes a while."""
+    wait_until(lambda: not run.alive(), "workers end by themselves", pause=0.05)
 
 
 def shard_names(store: Path) -> set[str]:

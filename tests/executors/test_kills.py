@@ -20,6 +20,7 @@ from tests.executors.studies import (
     shard_names,
     table,
     table_bytes,
+    wait_for_workers,
     wait_until,
 )
 
@@ -89,7 +90,7 @@ def _killed(run: Process, store: Path, kill: Kill, chance: np.random.Generator) 
         return False
     run.kill(group=kill.group)
     assert Store(store).tasks()  # the manifest is whole
-    wait_until(lambda: not run.alive(), "workers end by themselves")
+    wait_for_workers(run)
     return True
 
 

@@ -24,6 +24,7 @@ from tests.executors.studies import (
     shard_bytes,
     shard_names,
     table_bytes,
+    wait_for_workers,
     wait_until,
 )
 
@@ -89,7 +90,7 @@ def test_the_second_interrupt_ends_at_once(tmp_path: Path, workers: str) -> None
     status, said = run.end()
     assert status in (1, 130), said
     assert "Traceback" not in said
-    wait_until(lambda: not run.alive(), "workers end by themselves")
+    wait_for_workers(run)
     assert run_study(study, tmp_path, workers=1).complete
 
 

@@ -121,6 +121,7 @@ def test_chunks_on_a_device_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> No
         assert curve.numpy().tobytes() == chunked[name].numpy().tobytes()
 
 
+@pytest.mark.compiles
 def test_curves_have_the_leading_shape_and_change_no_score() -> None:
     rng = np.random.default_rng(2)
     attention, mask = rng.random((2, 3, 4, 5)), rng.random((2, 1, 4, 5)) < 0.4

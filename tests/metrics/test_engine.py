@@ -143,6 +143,7 @@ def columns(scores: Any) -> dict[str, Any]:
     return found | {f"regions {name}": np.asarray(scores.regions[name]) for name in scores.regions}
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("sign", ["positive", "absolute"])
 def test_batch_size_and_threads_change_no_bit(sign: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from sightline.metrics import _cpu
@@ -243,6 +244,7 @@ def test_read_only_maps_are_scored_and_left_alone() -> None:
     assert np.array_equal(mask, before[1])
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "bool"])
 def test_tensors_in_main_memory_give_tensors(dtype: str) -> None:
     import torch
