@@ -18,10 +18,21 @@ HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli/. -->\n\n# C
 def render() -> str:
     """Return the page: every command with its arguments and options."""
     group: Any = typer.main.get_command(app)
-    parts = [HEAD, *_section(group)]
-    for name, command in group.commands.items():
-        parts += [f"## sightline {name}\n", f"    {_usage(name, command)}\n", *_section(command)]
+    parts = [HEAD, *_section(group), *_commands(group)]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _commands(group: Any, above: str = "") -> list[str]:
+    """Return the parts about the commands of a group, and of the groups in it."""
+    parts = []
+    for name, command in group.commands.items():
+        full = f"{above}{name}"
+        mark = "#" * (2 + full.count(" "))
+        usage = [] if hasattr(command, "commands") else [f"    {_usage(full, command)}\n"]
+        parts += [f"{mark} sightline {full}\n", *usage, *_section(command)]
+        if hasattr(command, "commands"):
+            parts += _commands(command, f"{full} ")
+    return parts
 
 
 def _usage(name: str, command: Any) -> str:

@@ -210,7 +210,9 @@ similar cells of a set of images are looked for.
 
 `cabrnet:FOLDER` loads a folder that CaBRNet 1.2 wrote: `model_arch.yml`, `model_state.pth`, and
 `dataset.yml` for the preprocessing (a resize to a fixed size, and a normalisation; for any other,
-give one to `load_cabrnet`). A network that is built already goes through `wrap_cabrnet`.
+give one to `load_cabrnet`). Classes have numbers for names unless the folder has `classes.txt`, a
+name a line, which you add: only where names are those of the data is accuracy known. A network that
+is built already goes through `wrap_cabrnet`.
 ProtoPNet, ProtoTree, ProtoPool and PIPNet work; a tree has no class weights, and has 1 for each
 prototype on the way to a class. Features of several layers and backbones of ONNX do not work.
 

@@ -24,8 +24,10 @@ TITLES = {
     "sparsity": "Missing labels",
     "detection": "Detection",
     "exports": "Exports",
-    "checks": "Checks, reviews",
+    "checks": "Checks",
     "prototypes": "Prototypes",
+    "review": "Review and gold set",
+    "rating": "Rating of maps",
 }
 
 HEAD = """# REST
@@ -83,6 +85,22 @@ one that is made and printed. It is shown as `Authorization: Bearer TOKEN`, or o
 address without it. Traffic is not encrypted: beyond a network that you trust, put a proxy with
 TLS in front. No other origin may read anything (there is no CORS), pages load nothing from
 elsewhere and cannot be embedded. Ids are looked up in the store's tables and never become paths.
+
+## Writing
+
+`sightline serve STORE --review FOLDER` also takes decisions of people, under `/api/review` and
+`/api/rating`: the only routes that write, and never into the store.
+
+- **Kept.** An event that was answered is on disk: it outlives the service and the machine's power.
+  Each has an `id` that whoever sends it made up, such as a UUID. Sent again, because no answer
+  came, it is answered by what was kept, and nothing is written twice.
+- **Whoever comes second.** An event names the `version` of the item that the person had seen
+  (`expected`). If another event came since, the answer is 409 with the item as it stands now, and
+  nothing is written. Undo is an event, too: nothing is ever changed or deleted.
+- **Blind.** Who reviewed the proposals of a gold image may not annotate it, nor the other way
+  round: 403. Routes of the gold set hold no proposals, nor what was given or completed.
+- **From here alone.** Bodies must be `application/json` (415), 256 kB at most, proposals 20 MB
+  (413). Where a browser names an `Origin`, it must be this host (403). Answers are `no-store`.
 
 ## Maps as bytes
 
@@ -148,7 +166,7 @@ def _route(path: str, method: str, about: dict[str, Any]) -> str:
 
 def _answer(about: dict[str, Any]) -> str:
     content = about["responses"]["200"]["content"]
-    if list(content) == ["application/json"]:
+    if list(content) == ["application/json"] and content["application/json"]:
         return f"`{content['application/json']['schema']['$ref'].rpartition('/')[2]}`"
     return " or ".join(f"`{kind}`" for kind in content)
 

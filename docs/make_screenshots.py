@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "images" / "app"
 STORE = ROOT / "runs" / "app"
+REVIEW = ROOT / "runs" / "app-review"
 QUALITY = 82
 PATIENCE_MS = 120_000
 IMAGE = "facade-00003.png"
@@ -68,6 +69,9 @@ SHOTS = (
     Shot("checks-curves", "/checks?view=curves"),
     Shot("prototypes", "/prototypes"),
     Shot("prototypes-live", f"/prototypes?view=live&image={IMAGE}&steps=hue:factor=0.4"),
+    Shot("review", "/review"),
+    Shot("review-gold", "/review?mode=gold"),
+    Shot("rating", "/rating"),
     Shot("study", "/study"),
     Shot("phone", f"/image/{IMAGE}", 390, 844),
 )
@@ -111,11 +115,32 @@ def add_prototypes(folder: Path) -> None:
     run_benchmark(asked, folder, name="demo", text=PROTOTYPES)
 
 
+def make_review(folder: Path) -> Path:
+    """Propose what is missing, draw a gold set, ask about maps; decide on nothing; once."""
+    from sightline.completion.gold import draw_gold
+    from sightline.completion.journal import Journal
+    from sightline.completion.proposals import propose
+    from sightline.completion.proposers import make_proposer
+    from sightline.completion.rating import draw_tasks
+    from sightline.data.choice import DataChoice
+
+    if (folder / "review.sqlite").is_file():
+        return folder
+    choice = DataChoice("facades", count=24, options={"seed": 7, "labelling": "representative"})
+    dataset = choice.open()
+    found = propose(dataset, make_proposer("similarity", "demo/vit-dino"))
+    folder.mkdir(parents=True, exist_ok=True)
+    gold = draw_gold(dataset, 6, seed=1)
+    with Journal.create(folder, dataset, found, gold=gold, choice=choice) as journal:
+        journal.add_tasks(draw_tasks(dataset.ids[:6], ["demo/cnn gradcam", "demo/vit rollout"], 0))
+    return folder
+
+
 @contextmanager
-def served(store: Path) -> Iterator[str]:
+def served(store: Path, review: Path) -> Iterator[str]:
     """Serve a store at any free port; yield the address."""
     command = [sys.executable, "-c", "from sightline.cli import main; main()"]
-    command += ["serve", str(store), "--port", "0", "--no-open"]
+    command += ["serve", str(store), "--review", str(review), "--port", "0", "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:  # noqa: S603
         try:
             for line in run.stdout or ():
@@ -135,6 +160,7 @@ def take(browser: Any, address: str, shot: Shot) -> bytes:
 
     size = {"width": shot.width, "height": shot.height}
     with browser.new_context(viewport=size, color_scheme=shot.scheme) as context:
+        context.add_init_script("localStorage.setItem('sightline.review.who', 'Anna')")
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.goto(address + shot.path)
@@ -157,7 +183,7 @@ def main(arguments: list[str]) -> None:
         raise SystemExit("Chromium is not installed (Debian: apt install chromium)")
     store = Path(arguments[0]) if arguments else make_store(STORE)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with served(store) as address, sync_playwright() as player:
+    with served(store, make_review(REVIEW)) as address, sync_playwright() as player:
         browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for shot in SHOTS:
             taken = take(browser, address, shot)

@@ -195,8 +195,10 @@ def test_every_table_of_results_is_documented() -> None:
 def test_every_command_is_documented() -> None:
     group: Any = typer.main.get_command(app)
     assert group.commands
-    for name in group.commands:
+    for name, command in group.commands.items():
         assert f"\n## sightline {name}\n" in PAGES["cli.md"]
+        for inner in getattr(command, "commands", ()):
+            assert f"\n### sightline {name} {inner}\n" in PAGES["cli.md"]
 
 
 def test_every_tool_and_target_of_the_benchmarks_is_documented() -> None:

@@ -13,7 +13,8 @@ export default defineConfig({
     // Inlined files would be data: addresses, which the service's content policy forbids.
     assetsInlineLimit: 0,
   },
-  server: { proxy: { "/api": api } },
+  // The service takes decisions only from pages of the host that is asked: the name stays.
+  server: { proxy: { "/api": { target: api, changeOrigin: false } } },
   test: {
     environment: "jsdom",
     // One window for the files of a worker: making one takes longer than the tests themselves.

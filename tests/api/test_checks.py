@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +101,6 @@ def test_what_is_stored_is_listed(client: TestClient, rows: pd.DataFrame) -> Non
         ("checks", "`checks` in the study's file"),
         ("checks/sanity", "`sightline sanity STORE`"),
         ("checks/curves", "no checks are stored"),
-        ("reviews", "STORE/reviews.sqlite"),
     ],
 )
 def test_what_is_not_held_is_told(unchecked: TestClient, path: str, text: str) -> None:
@@ -337,15 +334,3 @@ def test_maps_change_from_layer_to_layer(client: TestClient, served: Served) -> 
     ]
     _same(points, frame)
     assert {(one["layer"], one["next"]) for one in points} == {(0, 2), (2, 11)}
-
-
-# --- reviews -------------------------------------------------------------------------------------
-
-
-def test_reviews_are_counted_and_damage_is_told(store: Path) -> None:
-    with closing(sqlite3.connect(store / "reviews.sqlite")) as found, found:
-        found.execute("CREATE TABLE reviews (proposal TEXT)")
-        found.executemany("INSERT INTO reviews VALUES (?)", [("a",), ("b",)])
-    assert get(_client(store), "reviews") == {"count": 2}
-    (store / "reviews.sqlite").write_bytes(b"torn" * 999)
-    assert "reviews.sqlite cannot be read" in refused(_client(store), "reviews", 409)["detail"]

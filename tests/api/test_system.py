@@ -63,8 +63,8 @@ def test_health_tells_what_is_loaded(client: TestClient, results: Results) -> No
     assert set(found["checks"]) == {one["part"] for one in results.manifest["checks"]}
     assert found["prototypes"] == ["demo"]
     assert "prototypes" not in found["missing"]
-    assert not found["reviews"]
-    assert found["missing"]["reviews"]
+    assert found["review"] is None
+    assert "--review FOLDER" in found["missing"]["review"]
 
 
 def test_health_of_a_study_that_has_just_begun(begun: TestClient) -> None:

@@ -164,6 +164,26 @@ def test_regions_can_be_ignored(dataset: Dataset) -> None:
     assert not any(region.ignore for region in dataset[0].annotation.regions)
 
 
+def test_images_may_get_other_annotations(dataset: Dataset) -> None:
+    first, last = dataset.ids[0], dataset.ids[-1]
+    new = Annotation(last, regions=(Region("tower"),))
+    found = dataset.annotated({last: new, first: Annotation(first, labels=("other",))})
+    assert found.ids == (first, last)
+    assert found[0].annotation.labels == ("other",)
+    assert found[0].annotation.regions == ()
+    given, sample = dataset[-1].annotation, found[1]
+    assert sample.annotation.regions == new.regions
+    assert (sample.annotation.width, sample.annotation.labels) == (given.width, given.labels)
+    assert (sample.path, sample.split) == (dataset[-1].path, dataset[-1].split)
+    assert "tower" in found.taxonomy.parents
+    assert "tower" not in dataset.taxonomy.parents
+    assert pickle.loads(pickle.dumps(found))[1].annotation.regions[0].label == "tower"  # noqa: S301
+    with pytest.raises(UnknownNameError, match="no image 'x'"):
+        dataset.annotated({"x": Annotation("x")})
+    with pytest.raises(InputError, match=f"the annotation of '{first}' is of '{last}'"):
+        dataset.annotated({first: new})
+
+
 def test_sizes_are_compared_where_they_are_known() -> None:
     check_size(Path("a.png"), (9, 9), Annotation("a"))
     check_size(Path("a.png"), (4, 3), Annotation("a", 4, 3))

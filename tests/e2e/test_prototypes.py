@@ -10,13 +10,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.e2e.conftest import PHONE, needed, new_page, wait_until_shown
-from tests.e2e.test_axe import TOO_WIDE, broken_rules
-from tests.e2e.test_shell import answer
 
 if needed():
     pytest.skip(needed(), allow_module_level=True)
 
 from playwright.sync_api import expect
+
+from tests.e2e.test_axe import TOO_WIDE, broken_rules
+from tests.e2e.test_shell import answer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,9 @@ from sightline.runner.shelf import Shelf
 from sightline.store import create_store, write_rows
 
 dataset = load_dataset("facades", count=2)
-data = SimpleNamespace(name="facades", count=2, seed=None, labelling=None)
+data = SimpleNamespace(
+    name="facades", count=2, seed=None, labelling=None, annotations="given", review=None
+)
 cards = read_cards(dataset, data, pixels=True, progress=lambda done, total: None)
 entry = SimpleNamespace(model="demo/vit", variant="", fit=None, full="demo/vit")
 method = SimpleNamespace(name="cls", given=False, models=None, params={})

@@ -61,7 +61,8 @@ def test_every_key_is_in_the_plain_values_in_the_pinned_order() -> None:
     )
     plain = demo_study().to_dict()
     assert list(plain) == keys.split()
-    assert list(plain["data"]) == ["name", "path", "count", "seed", "labelling", "split"]
+    data = "name path count seed labelling split annotations review shared_weights"
+    assert list(plain["data"]) == data.split()
     assert list(plain["models"][0]) == ["model", "variant", "fit"]
     assert list(plain["engine"]) == ["kind", "workers"]
 
@@ -165,6 +166,18 @@ def test_names_that_are_no_folder_names(name: str) -> None:
         (
             {"data": {"name": "voc", "path": "x", "labelling": "salient"}},
             "data.labelling: only facades, which are drawn, have a labelling; the data set is voc",
+        ),
+        (
+            {"data": {"name": "facades", "annotations": "completed"}},
+            "data.review: missing; annotations completed need the folder of a review",
+        ),
+        (
+            {"data": {"name": "facades", "review": "reviews/a"}},
+            "data.review: only annotations completed and gold are of a review, got given and",
+        ),
+        (
+            {"data": {"name": "facades", "annotations": "best"}},
+            "data.annotations: expected 'given', 'completed' or 'gold', got 'best'",
         ),
         ({"data": 3}, "data: expected a mapping of keys to values, got 3"),
         ({"models": "demo/vit@"}, "models: expected model@variant, got 'demo/vit@'"),

@@ -64,6 +64,8 @@ const WORDS: readonly (readonly [string, string])[] = [
   ["Undefined", "The metric has no value there, for instance without regions. It is counted, never shown as 0."],
   ["Prototype", "A patch of a training image that a model compares images with, and decides by."],
   ["Focused, dual", "Copies of an image that are changed where an attribution is high, or where it is low."],
+  ["Proposal", "A region that a model found where annotations may be missing: people accept or reject it."],
+  ["Gold set", "Images that people annotate completely, by eye alone: estimates are corrected by them."],
   ["Plausible", "Agreement with people. It does not show that the model decides by what the map shows."],
 ];
 

@@ -44,6 +44,13 @@ describe("keys", () => {
     expect(run).toHaveBeenCalledTimes(1);
   });
 
+  it("count once while they are held down, where that is meant", () => {
+    const [once, often] = [vi.fn(), vi.fn()];
+    hold([{ keys: ["a"], label: "accept", run: once, once: true }, { keys: ["j"], label: "next", run: often }]);
+    for (const key of ["a", "j"]) for (const repeat of [false, true]) expect(press(key, document.body, { repeat }).defaultPrevented).toBe(true);
+    expect([once.mock.calls.length, often.mock.calls.length]).toEqual([1, 2]);
+  });
+
   it("are left to fields", () => {
     const run = vi.fn();
     hold([{ keys: ["j"], label: "next", run }]);

@@ -13,6 +13,8 @@ export interface Command {
   run: (event: KeyboardEvent) => void;
   /** Whether it also works while a field has the focus. */
   inFields?: boolean;
+  /** Whether a key that is held down counts once. */
+  once?: boolean;
 }
 
 export interface CommandGroup {
@@ -97,7 +99,7 @@ function onKey(event: KeyboardEvent): void {
   const command = (before === null ? null : find(before, inField)) ?? find(key, inField);
   if (command !== null && !isOwn(event.target, key)) {
     event.preventDefault();
-    command.run(event);
+    if (!(event.repeat && command.once)) command.run(event);
   } else if (!inField && startsSequence(key)) {
     first = { key, at: now };
   }

@@ -220,5 +220,7 @@ export const to = {
   sparsity: (params: Params = {}) => href("/sparsity", params),
   checks: (params: Params = {}) => href("/checks", params),
   prototypes: (params: Params = {}) => href("/prototypes", params),
+  review: (params: Params = {}) => href("/review", params),
+  rating: (params: Params = {}) => href("/rating", params),
   study: (params: Params = {}) => href("/study", params),
 };

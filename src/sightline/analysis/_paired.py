@@ -80,7 +80,8 @@ def _verdict(
     """Return how two lines differ, by every measure at hand."""
     gaps = {key: _interval(_gaps(a, b, key)) for key in ("iou", "recall", "coverage")}
     sets = material.sets[a.called].minus(material.sets[b.called])
-    on_gold = None if sets.gold is None else _interval(sets.gold)
+    on_gold = sets.on_gold()
+    ends = (math.nan,) * 2 if on_gold is None else np.clip((on_gold.low, on_gold.high), -1, 1)
     both = sets.joined()
     return {
         "difference": gaps["iou"].value,
@@ -95,8 +96,8 @@ def _verdict(
             for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))
         },
         "gold": math.nan if on_gold is None else on_gold.value,
-        "gold_low": math.nan if on_gold is None else on_gold.low,
-        "gold_high": math.nan if on_gold is None else on_gold.high,
+        "gold_low": float(ends[0]),
+        "gold_high": float(ends[1]),
         "joined": math.nan if both is None else both.value,
         "joined_low": math.nan if both is None else both.low,
         "joined_high": math.nan if both is None else both.high,

@@ -210,7 +210,8 @@ def _sets(report: SparsityReport) -> str:
         "joined, these images": "joined, these images only",
     }
     charts = _alone(report) if there == ["sparse"] else _by_line(report, names)
-    lacking = "".join(f"<p>{escape(text)}</p>" for text in report.missing)
+    warned = "".join(f"<p><b>Warning.</b> {escape(text)}</p>" for text in report.warnings)
+    lacking = warned + "".join(f"<p>{escape(text)}</p>" for text in report.missing)
     boxed = f'<div class="box">{lacking}</div>' if lacking else ""
     joined = (
         "<p>“Joined” corrects the many scores by the few gold ones (prediction-powered "

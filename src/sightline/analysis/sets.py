@@ -13,7 +13,7 @@ from sightline.records import InputError, UnknownNameError
 from sightline.results import Results, open_results
 from sightline.results._lines import units_of
 from sightline.stats.confidence import Interval, interval
-from sightline.stats.sparsity import joined
+from sightline.stats.sparsity import PPI, joined, ppi_mean
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sightline.analysis.scenes import Scenes
     from sightline.results._lines import Line
     from sightline.results._views import Name
-    from sightline.stats.sparsity import PPI
     from sightline.stats.sparsity.ppi import Target
 
     Floats = NDArray[np.float64]
@@ -44,11 +43,14 @@ class Sets:
     ----------
     sparse, completed, gold : arrays (images,)
         `completed` and `gold` are None where no such store was given.
+    strata : array (images,) or None
+        From which gold images were drawn.
     """
 
     sparse: Floats
     completed: Floats | None
     gold: Floats | None
+    strata: NDArray[np.str_] | None = None
 
     def minus(self, other: Sets) -> Sets:
         """Return the differences, image by image."""
@@ -56,6 +58,7 @@ class Sets:
             self.sparse - other.sparse,
             _minus(self.completed, other.completed),
             _minus(self.gold, other.gold),
+            self.strata,
         )
 
     def joined(self, target: Target = "population") -> PPI | None:
@@ -67,7 +70,20 @@ class Sets:
         if self.gold is None:
             return None
         many = self.sparse if self.completed is None else self.completed
-        return joined(self.sparse, many, self.gold, target=target).joined
+        return joined(self.sparse, many, self.gold, target=target, strata=self.strata).joined
+
+    def on_gold(self) -> Interval | PPI | None:
+        """Return what the gold images say alone; None without gold.
+
+        Where they were drawn from strata, not all with the same probability, each stratum counts
+        by its share of all images.
+        """
+        if self.gold is None or self.strata is None:
+            return None if self.gold is None else interval(self.gold)
+        chosen = np.isfinite(self.gold)
+        own, others = self.strata[chosen], self.strata[~chosen]
+        y, rest = self.gold[chosen], np.zeros(len(others))
+        return ppi_mean(y, y, rest, strata=own, rest_strata=others, tuning=0.0)
 
 
 def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
@@ -112,11 +128,18 @@ class OtherStore:
 
     def __init__(self, results: Results, what: str, scenes: Scenes, *, own: bool = False) -> None:
         self.results, self.what, self._scenes, self._own = results, what, scenes, own
+        self._check_labels()
         self.shared = self._check_images()
         self._check_ways()
 
     def _fail(self, why: str) -> InputError:
         return InputError(f"--{self.what} {self.results.path}: {why}")
+
+    def _check_labels(self) -> None:
+        """Raise where the labels are known to be those of the other set."""
+        which = self.results.manifest["data"].get("review", {}).get("which", self.what)
+        if which != self.what:
+            raise self._fail(f"its labels must be the {self.what} ones, are the {which} ones")
 
     def _check_images(self) -> tuple[str, ...]:
         lines = self.results._tables.fetch("SELECT image, digest FROM images")
@@ -249,12 +272,14 @@ def sets_of(
 
 def result_lines(sets: Sets) -> list[dict[str, Any]]:
     """Return the results that belong side by side: sparse, completed, gold, joined."""
-    given = {"sparse": sets.sparse, "completed": sets.completed, "gold": sets.gold}
     found = []
-    for what, values in given.items():
+    for what, values in {"sparse": sets.sparse, "completed": sets.completed}.items():
         if values is not None:
             span = interval(values)
             found.append(_line(what, span, span.n))
+    gold = sets.on_gold()
+    if gold is not None:
+        found.append(_line("gold", gold, gold.n_gold if isinstance(gold, PPI) else gold.n))
     targets: dict[str, Target] = {"joined": "population", "joined, these images": "set"}
     for what, target in targets.items():
         ppi = sets.joined(target)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sightline.analysis._labelled import counts_table, labelling_table, pu_table
 from sightline.analysis._material import Material, names, or_none, shown_of
 from sightline.analysis._paired import deltas_tables
+from sightline.analysis._reviewed import gold_strata, warnings_of
 from sightline.analysis._scored import divergence_table, dropout_table, lines_table
 from sightline.analysis.conclusions import conclude
 from sightline.analysis.figures import Measurer
@@ -70,6 +71,8 @@ class SparsityReport:
     findings : tuple of pairs of str
         What the bias could be, which differences survive it, and what cannot be told apart: a
         heading and a sentence each.
+    warnings : tuple of str
+        What speaks against results on completed and gold labels.
     missing : tuple of str
         What was not given, and how to get it.
     note : str
@@ -93,6 +96,7 @@ class SparsityReport:
     findings: tuple[tuple[str, str], ...]
     missing: tuple[str, ...]
     note: str = ""
+    warnings: tuple[str, ...] = ()
 
     TABLES = (
         *("lines", "counts", "divergence", "dropout", "deltas", "verdicts", "pu", "labelling"),
@@ -112,8 +116,9 @@ class SparsityReport:
             name: json.loads(getattr(self, name).to_json(orient="records", double_precision=15))
             for name in self.TABLES
         }
-        texts = {"conclusions": self.conclusions, "missing": self.missing, "note": self.note}
-        return {**plain, **counts, **tables, **texts}
+        texts = {"conclusions": self.conclusions, "warnings": self.warnings}
+        texts |= {"missing": self.missing}
+        return {**plain, **counts, **tables, **texts, "note": self.note}
 
 
 def sparsity_report(
@@ -128,6 +133,7 @@ def sparsity_report(
     target: str | None = None,
     draws: int = 1000,
     seed: int = 0,
+    width: float | None = None,
     progress: Progress | None = None,
 ) -> SparsityReport:
     """Say what missing labels may have done to the scores of a study.
@@ -147,6 +153,9 @@ def sparsity_report(
         How often labels are left out at random.
     seed : int
         Decides what is drawn.
+    width : float, optional
+        How wide the interval of a joined mean may be; where it is wider, `warnings` say how many
+        gold images would do.
     progress : callable, optional
         Called with how much is done, of how much, and of what.
 
@@ -162,6 +171,8 @@ def sparsity_report(
             f"metric must be iou at a percentile, mass or mean threshold, such as iou@90: missing "
             f"labels change what is asked by others; got {metric!r}"
         )
+    if width is not None and not 0 < width < 1:
+        raise InputError(f"width of an interval must be between 0 and 1, got {width!r}")
     where = results._where(model, method, layer, target)
     lines = make_lines(tables, name, where, layer)
     if not lines:
@@ -178,10 +189,13 @@ def sparsity_report(
             raise InputError(
                 f"{results.path}: no region is scored, so that missing labels change nothing"
             )
+        strata = gold_strata(few, scenes, scenes.images)
         sets = {
-            one.called: sets_of(one, name, scenes.images, many, few) for one in shown_of(measured)
+            one.called: replace(sets_of(one, name, scenes.images, many, few), strata=strata)
+            for one in shown_of(measured)
         }
-        return _report(Material(scenes, name, measured, sets, many, few, draws, seed, move))
+        material = Material(scenes, name, measured, sets, many, few, draws, seed, move)
+        return _report(material, width)
     finally:
         scenes.close()
         for other in (many, few):
@@ -201,7 +215,7 @@ def _measured(scenes: Scenes, name: Name, lines: Sequence[Line], move: Progress)
     return found
 
 
-def _report(material: Material) -> SparsityReport:
+def _report(material: Material, width: float | None) -> SparsityReport:
     """Put the tables together, and conclude."""
     deltas, verdicts = deltas_tables(material)
     counts = counts_table(material)
@@ -231,6 +245,7 @@ def _report(material: Material) -> SparsityReport:
             findings=(),
             missing=_missing(material),
             note=_note(material),
+            warnings=warnings_of(material, width),
         )
     )
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
@@ -26,6 +27,7 @@ from sightline.api.problems import PROBLEMS, add_handlers, describe_problems
 from sightline.api.security import Guard
 from sightline.api.state import AHEAD, Served, Service
 from sightline.api.static_app import BuiltApp
+from sightline.api.writes import CheckedWrites
 from sightline.records import SightlineError
 
 __all__ = ["MODULES", "create_app", "openapi_schema"]
@@ -44,6 +46,8 @@ MODULES = (
     "checks",
     "doubts",
     "prototypes",
+    "review",
+    "rating",
 )
 """The modules of routes, in the order in which they are documented."""
 
@@ -70,7 +74,11 @@ _ABOUT = """Where models look, and where people marked what matters: the results
 
 
 def create_app(
-    store: str | os.PathLike[str], *, token: str | None = None, warm: bool = False
+    store: str | os.PathLike[str],
+    *,
+    token: str | None = None,
+    warm: bool = False,
+    review: str | os.PathLike[str] | None = None,
 ) -> FastAPI:
     """Return the service over the results of a study.
 
@@ -82,19 +90,22 @@ def create_app(
         That every request must show; None where only this machine can reach the service.
     warm
         Whether to load what first answers need as soon as the service starts.
+    review
+        The folder of a review, in which people then decide; None: none is served.
 
     Raises
     ------
     InputError
-        If no study is stored there.
+        If no study is stored there, or the folder holds no review.
     """
-    service = Service(store)
+    service = Service(store, review)
     app = _with_routes(_living(service, token, warm=warm))
     app.state.service = service
     add_handlers(app)
     app.router.default = BuiltApp()  # whatever no route is for
     # The last one added is the first that sees a request.
     app.add_middleware(CachedAnswers, service=service)
+    app.add_middleware(CheckedWrites)
     app.add_middleware(Guard, token=token, scope_name=str(service.path))
     return app
 
@@ -225,7 +236,9 @@ def _warm(service: Service) -> None:
     """Load, beside the first requests, what they will need; errors are told to whoever asks."""
     try:
         served = service.last
-        for step in _first_steps(served):
+        steps = _first_steps(served)
+        steps.append(partial(_order_review, service, served))
+        for step in steps:
             with suppress(SightlineError, OSError):
                 if not service.closed:
                     step()
@@ -252,6 +265,12 @@ def _first_steps(served: Served) -> list[Callable[[], object]]:
     if find_spec("torch") is not None:  # methods are described beside the code that makes maps
         steps.insert(0, lambda: import_module("sightline.maps"))
     return steps
+
+
+def _order_review(service: Service, served: Served) -> None:
+    """Find out what the queue of the review is ordered by, if one is served."""
+    if (desk := service.desk) is not None:
+        desk.look(served)
 
 
 def _score_ahead(service: Service, served: Served) -> None:

@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 __all__ = ["AnswerCache", "CachedAnswers", "Encoded", "etag_of"]
 
 _LOG = logging.getLogger("sightline")
-_MOST_BYTES = 24 << 20
+_MOST_BYTES = 16 << 20
 # Pictures are kept apart: a few hundred of them would push out all the rest. So are maps, which
-# are larger still, and made sooner.
-_BULKY, _MOST_BULKY, _MOST_MAPS = 32 << 10, 24 << 20, 12 << 20
-_MAPS = "/api/maps/"
+# are larger still, and made sooner; and scores of single maps, of which there are many by many
+# rules, each made in a moment.
+_BULKY, _MOST_BULKY, _MOST_MAPS, _MOST_SCORES = 32 << 10, 24 << 20, 12 << 20, 8 << 20
+_MAPS, _SCORES, _SLOW_SCORES = "/api/maps/", "/api/metrics/", ("/models", "/heads")
 # An answer larger than this is passed on as it comes, and not kept.
 _MOST_EACH = 8 << 20
 # What changes though the store does not, or tells of that very moment.
 _FRESH = ("/api/health", "/api/progress", "/api/sparsity/progress")
+# What people write: never kept, neither here nor by a browser.
+_LIVE = ("/api/review", "/api/rating")
 _IMMUTABLE = b"private, max-age=31536000, immutable"
 _REVALIDATE = b"private, no-cache"
 # Query words that say nothing about the answer: the version that is wanted, and who asks.
@@ -133,6 +136,7 @@ class CachedAnswers:
         self.app, self.service = app, service
         self.cache = AnswerCache() if cache is None else cache
         self.bulky, self.maps = AnswerCache(_MOST_BULKY), AnswerCache(_MOST_MAPS)
+        self.scores = AnswerCache(_MOST_SCORES)
         self._under_way: dict[str, asyncio.Future[Encoded | None]] = {}
         self._version = ""
 
@@ -144,6 +148,9 @@ class CachedAnswers:
         self.service.asked += AHEAD not in scope and scope["path"] not in _FRESH
         served = await self._now()
         scope[SCOPE] = served
+        if scope["path"].startswith(_LIVE):
+            await self.app(scope, receive, _Unkept(send))
+            return
         if scope["method"] != "GET" or scope["path"] in _FRESH:
             await self.app(scope, receive, send)
             return
@@ -154,7 +161,7 @@ class CachedAnswers:
         service = self.service
         served = await run_in_threadpool(service.now) if service.due() else service.last
         if served.version != self._version:
-            for kept in (self.cache, self.bulky, self.maps):
+            for kept in self._rooms:
                 kept.clear()
             self._version = served.version
         return served
@@ -186,13 +193,18 @@ class CachedAnswers:
 
     def kept(self, key: str) -> Encoded | None:
         """Return an answer, if it is there."""
-        return self.cache.get(key) or self.bulky.get(key) or self.maps.get(key)
+        return next((found for room in self._rooms if (found := room.get(key))), None)
+
+    @property
+    def _rooms(self) -> tuple[AnswerCache, ...]:
+        return self.cache, self.scores, self.bulky, self.maps
 
     def _room(self, path: str, answer: Encoded) -> AnswerCache:
         """Return where an answer is kept."""
-        if answer.size <= _BULKY:
-            return self.cache
-        return self.maps if path.startswith(_MAPS) else self.bulky
+        if answer.size > _BULKY:
+            return self.maps if path.startswith(_MAPS) else self.bulky
+        quick = path.startswith(_SCORES) and not path.endswith(_SLOW_SCORES)
+        return self.scores if quick else self.cache
 
 
 class _Asked:
@@ -244,6 +256,19 @@ class _Tagging:
             headers = [pair for pair in message["headers"] if pair[0] != b"cache-control"]
             headers += [(b"etag", self.asked.tag.encode()), (b"cache-control", self.asked.control)]
             message = {**message, "headers": headers}
+        await self.send(message)
+
+
+class _Unkept:
+    """Sends an answer that nobody may keep."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [pair for pair in message["headers"] if pair[0] != b"cache-control"]
+            message = {**message, "headers": [*headers, (b"cache-control", b"no-store")]}
         await self.send(message)
 
 

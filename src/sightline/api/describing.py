@@ -135,7 +135,6 @@ _WORDS = {
     "regions": "The regions, or how many.",
     "reliability": "How often detections are right, by confidence; null where it is not stored.",
     "resolution": "On which raster maps were scored.",
-    "reviews": "Whether reviews are stored.",
     "role": "What the metric is for.",
     "rows": "Rows, from top to bottom; or how many.",
     "sentence": "What the line means, in words.",
@@ -209,12 +208,13 @@ def complete(schema: dict[str, Any]) -> None:
             if told is not None:
                 about.setdefault("description", told)
     for path, methods in schema["paths"].items():
-        for about in methods.values():
+        for method, about in methods.items():
             for one in about.get("parameters", ()):
                 _describe(one)
             answer = about["responses"]["200"].get("content", {}).get("application/json")
-            if answer and path in _examples():
-                answer["example"] = _examples()[path]
+            shown = _examples().get(f"{method} {path}", _examples().get(path))
+            if answer and shown is not None:
+                answer["example"] = shown
 
 
 def _describe(one: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from sightline.api.describing import complete
-from sightline.api.schemas import Problem
+from sightline.api.schemas import Answer, Problem
+from sightline.api.schemas_review import ReviewConflict
 from sightline.records import InputError, MissingPackageError, SightlineError, UnknownNameError
 
 __all__ = [
@@ -126,13 +127,23 @@ def describe_problems(app: FastAPI) -> None:
             return app.openapi_schema
         schema = usual()
         models = schema.setdefault("components", {}).setdefault("schemas", {})
-        models.setdefault("Problem", Problem.model_json_schema())
+        for model in (Problem, ReviewConflict):
+            _define(models, model)
         for name in ("HTTPValidationError", "ValidationError"):
             models.pop(name, None)
         complete(schema)
         return schema
 
     app.openapi = described  # type: ignore[method-assign]
+
+
+def _define(models: dict[str, Any], model: type[Answer]) -> None:
+    """Add a model that only problems name, and what it is made of."""
+    found = model.model_json_schema(
+        mode="serialization", ref_template="#/components/schemas/{model}"
+    )
+    for name, part in (found.pop("$defs", {}) | {model.__name__: found}).items():
+        models.setdefault(name, part)
 
 
 def _refused(_: Request, error: Exception) -> Response:

@@ -109,7 +109,8 @@ __all__ = [
     "RegionInfo",
     "RemovalCurves",
     "RemovalLine",
-    "ReviewList",
+    "ReviewGold",
+    "ReviewHealth",
     "Sanity",
     "SanityLine",
     "Series",
@@ -307,6 +308,30 @@ class StudyInfo(Answer):
     downloads: tuple[str, ...] = Field(description="Names for /api/export/{name}.")
 
 
+class ReviewGold(Answer):
+    """How far the gold set is, and how it was drawn."""
+
+    images: int = Field(description="How many images it has.")
+    done: int = Field(description="How many of them are annotated completely.")
+    locked: bool = Field(description="Whether nothing in it changes any more.")
+    reopened: int = Field(default=0, description="How often its lock was taken away.")
+    random: bool = Field(default=True, description="Whether it was drawn at random.")
+    seed: int | None = Field(default=None, description="Of the draw; null: picked by hand.")
+    by: str = Field(default="", description="What its strata are; empty: there are none.")
+    version: int = Field(
+        default=0, description="Number of its last event: what lock and reopen expect."
+    )
+
+
+class ReviewHealth(Answer):
+    """The review that is served."""
+
+    proposals: int = Field(description="How many regions are proposed.")
+    open: int = Field(description="How many of them are not decided, skipped ones included.")
+    gold: ReviewGold | None = Field(description="The gold set; null: there is none.")
+    tasks: int = Field(default=0, description="Questions about maps, for people to answer.")
+
+
 class Health(Answer):
     """Whether the service is up, and what it has loaded."""
 
@@ -324,7 +349,9 @@ class Health(Answer):
     sparsity: bool = Field(description="Whether the sparsity report can be made.")
     checks: tuple[str, ...] = ()
     prototypes: tuple[str, ...] = ()
-    reviews: bool = False
+    review: ReviewHealth | None = Field(
+        default=None, description="The review that is served; null: none is."
+    )
     missing: dict[str, str] = Field(default={}, description="Why something is not there.")
     warming: bool = Field(
         default=False,
@@ -1624,12 +1651,6 @@ class Live(Answer):
     focused_png: str = Field(description="Changed where the attribution is high, likewise.")
     dual_png: str = Field(description="Changed where it is low, likewise.")
     sentence: str
-
-
-class ReviewList(Answer):
-    """Reviews of proposed annotations that are stored."""
-
-    count: int
 
 
 for _model in (ImageModels, Exemplars, DetectionImages):

@@ -29,6 +29,7 @@ from sightline.results._views import Name
 
 if TYPE_CHECKING:
     from sightline.analysis import Scenes
+    from sightline.api.reviewing import Desk
     from sightline.data.dataset import Dataset
     from sightline.results._tables import Tables
 
@@ -48,7 +49,7 @@ SCOPE = "sightline.served"
 AHEAD = "sightline.ahead"
 """What marks a request that nobody waits for: the service asks itself, to keep the answer."""
 # What lies in a store and changes no answer.
-_ASIDE = ("lock", "report")
+_ASIDE = ("lock", "report", "review", *(f"review.sqlite{end}" for end in ("", "-wal", "-shm")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +393,8 @@ class Service:
     ----------
     path
         The folder of the study.
+    review
+        The folder of a review that is served beside it, if one is.
 
     Attributes
     ----------
@@ -413,10 +416,12 @@ class Service:
     Raises
     ------
     InputError
-        If no study is stored there.
+        If no study is stored there, or no review.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], review: str | os.PathLike[str] | None = None
+    ) -> None:
         self.path = Path(path).resolve()
         self.trouble, self.closed, self.busy = "", False, False
         self.warming, self.asked = False, 0
@@ -425,6 +430,15 @@ class Service:
         self._lock = threading.Lock()
         self._looked = self._cost = 0.0
         self._served = self._read(store_version(self.path))
+        self._review, self._desk = review, None if review is None else _open_desk(review)
+
+    @property
+    def desk(self) -> Desk | None:
+        """The review that is served; None where none is."""
+        with self._lock:
+            if self._desk is None and self._review is not None:
+                self._desk = _open_desk(self._review)
+            return self._desk
 
     def due(self) -> bool:
         """Say whether it is time to look at the folder again."""
@@ -451,6 +465,10 @@ class Service:
     def close(self) -> None:
         """Let go of files; what is asked after all opens them again."""
         self.closed = True
+        with self._lock:
+            if self._desk is not None:
+                self._desk.close()
+            self._desk = None
         with suppress(DuckDBError):  # which refuses where a thread has not ended yet
             self._served.results.close()
 
@@ -466,6 +484,12 @@ class Service:
         self._looked = time.monotonic()
         self._cost = self._looked - begun
         return served
+
+
+def _open_desk(review: str | os.PathLike[str]) -> Desk:
+    from sightline.api.reviewing import Desk  # which needs what is here
+
+    return Desk(review)
 
 
 def store_version(path: Path) -> str:

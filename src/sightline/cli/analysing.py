@@ -42,7 +42,8 @@ def analyse(
         typer.Option(
             "--model",
             "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID or timm:NAME.",
+            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
+            "cabrnet:FOLDER.",
         ),
     ] = "demo/vit",
     methods: Annotated[

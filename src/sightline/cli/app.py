@@ -17,8 +17,10 @@ from sightline.cli import (
     figure_tables,
     figuring,
     finetuning,
+    proposing,
     reading,
     reporting,
+    reviewing,
     serving,
     similar,
     statistics,
@@ -333,7 +335,8 @@ def explain(
         typer.Option(
             "--model",
             "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID or timm:NAME.",
+            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
+            "cabrnet:FOLDER.",
         ),
     ] = "demo/vit",
     method: Annotated[
@@ -475,6 +478,9 @@ app.command()(reading.export)
 app.command()(reading.diff)
 app.command()(reading.digest)
 app.command()(studies.demo)
+app.command()(proposing.propose)
+app.add_typer(reviewing.gold, name="gold")
+app.add_typer(reviewing.review, name="review")
 
 
 def _split(text: str) -> list[str]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sightline.records import InputError, SightlineError
 
 if TYPE_CHECKING:
+    from sightline.data.choice import DataChoice
+    from sightline.data.dataset import Dataset
     from sightline.maps.targets import Target
     from sightline.models import Model
 
@@ -16,7 +18,9 @@ __all__ = [
     "DATA_EXAMPLE",
     "TARGET_HELP",
     "check_target",
+    "data_choice",
     "is_classless",
+    "open_choice",
     "read_option",
     "read_target",
     "split_data",
@@ -115,3 +119,33 @@ def split_data(text: str, option: str) -> tuple[str, str | None, dict[str, Any]]
         raise InputError(f"{option} must be a data set, say {DATA_EXAMPLE}, got {text!r}")
     name, path, rest = parts.groups()
     return name, path, dict(read_option(one, option) for one in rest.split(",")[1:])
+
+
+def data_choice(text: str, option: str) -> DataChoice:
+    """Return the words for the data set that NAME[:PATH][,option=value…] says.
+
+    Raises
+    ------
+    InputError
+        If it says none, or its count is none; the message names the option.
+
+    Examples
+    --------
+    >>> data_choice("facades,count=40,seed=1", "DATA")
+    DataChoice(name='facades', path=None, split=None, count=40, options={'seed': 1})
+    """
+    from sightline.data.choice import DataChoice
+
+    name, path, options = split_data(text, option)
+    split, count = options.pop("split", None), options.pop("count", None)
+    if count is not None and (type(count) is not int or count < 1):
+        raise InputError(f"{option} {text}: count must be 1 or more, got {count!r}")
+    return DataChoice(name, path, None if split is None else str(split), count, options)
+
+
+def open_choice(choice: DataChoice, option: str) -> Dataset:
+    """Open a data set; what does not fit is said with the option."""
+    try:
+        return choice.open()
+    except SightlineError as error:
+        raise type(error)(f"{option} {choice.name}: {error}") from error

@@ -25,9 +25,10 @@ __all__ = ["serve"]
 # times for each answer: with Python's 5 ms, answers that are ready wait for those that are not.
 _TURN = 0.0005
 # Of the C library's memory (mallopt of glibc): numbers of its settings, and what they are set to.
-# Threads share two heaps; large arrays are given back at once when they are let go of.
+# Threads share two heaps; large arrays are given back at once when they are let go of. Once all is
+# prepared, so are maps: coming and going for hours, they would leave gaps that nothing fits.
 _M_ARENA_MAX, _ARENAS = -8, 2
-_M_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
+_M_MMAP_THRESHOLD, _LARGE, _LARGE_LATER = -3, 1 << 20, 160 << 10
 
 
 def serve(
@@ -51,6 +52,13 @@ def serve(
         bool | None,
         typer.Option("--open/--no-open", help="Open the app in a browser; only from a terminal."),
     ] = None,
+    review: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a review, in which people decide on proposals, annotate the gold set "
+            "and judge maps."
+        ),
+    ] = None,
     prepare: Annotated[
         bool,
         typer.Option(
@@ -72,13 +80,16 @@ def serve(
     if token is not None and len(token) < 8:
         raise InputError(f"--token must have at least 8 characters, got {len(token)}")
     known = token if local or token else secrets.token_urlsafe(24)
-    run = _server(partial(create_app, store, token=known, warm=prepare))
+    run = _server(partial(create_app, store, token=known, warm=prepare, review=review))
     listening = _listen(host, port)
     address = _address(host, listening.getsockname()[1])
     page = address if known is None else f"{address}/?token={known}"
     show(f"Sightline shows {store} at {page}")
+    if review is not None:
+        show(f"What people decide is kept in {review}")
     if not local:
-        show("Whoever has this address can read the results; it is sent unencrypted (HTTP).")
+        can = "can read the results" + ("" if review is None else " and decide in the review")
+        show(f"Whoever has this address {can}; it is sent unencrypted (HTTP).")
     show("Ctrl-C ends it.")
     if open_page or (open_page is None and sys.stdout.isatty()):
         threading.Timer(0.5, webbrowser.open, [page]).start()
@@ -120,19 +131,19 @@ def _server(create: Callable[[], Any]) -> Any:
 
 def _share_memory() -> None:
     """Have threads share memory, where the C library is one that gives each a heap of its own."""
-    try:
+    with suppress(AttributeError, OSError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    mallopt(_M_ARENA_MAX, _ARENAS)
-    mallopt(_M_MMAP_THRESHOLD, _LARGE)
+        mallopt(_M_ARENA_MAX, _ARENAS)
+        mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def _settle() -> None:
     """Set aside what was loaded: looking through it for what may go would hold up all answers."""
     gc.freeze()
     with suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        library = ctypes.CDLL(None)
+        library.malloc_trim(0)
+        library.mallopt(_M_MMAP_THRESHOLD, _LARGE_LATER)
 
 
 def _listen(host: str, port: int) -> socket.socket:

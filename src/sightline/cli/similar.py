@@ -37,7 +37,8 @@ def similarity(
         typer.Option(
             "--model",
             "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID or timm:NAME.",
+            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
+            "cabrnet:FOLDER.",
         ),
     ] = "demo/vit-dino",
     layer: Annotated[

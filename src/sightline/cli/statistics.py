@@ -169,6 +169,10 @@ def sparsity(
         int, typer.Option(min=50, help="How often labels are left out at random.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="What is drawn from.")] = 0,
+    width: Annotated[
+        float | None,
+        typer.Option(help="With --gold: warn where a joined interval is wider, such as 0.05."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
     out: Annotated[
         Path | None,
@@ -196,7 +200,7 @@ def sparsity(
         report = sparsity_report(
             results, metric, gold=gold, completed=completed, model=model, method=method,
             layer="best" if chosen is None else chosen, target=target, draws=draws, seed=seed,
-            progress=move,
+            width=width, progress=move,
         )  # fmt: skip
     page = write_page(report, out or store / "report" / "sparsity.html")
     if as_json:
@@ -220,7 +224,8 @@ def _sparsity_blocks(report: "SparsityReport") -> "list[Table | str]":
             blocks.append(f"{kind}:")
         heading = kind
         blocks.append(f"  - {text}")
-    return [*blocks, *report.missing]
+    warned = ["Warnings:", *(f"  - {text}" for text in report.warnings)]
+    return [*blocks, *(warned if report.warnings else ()), *report.missing]
 
 
 def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":

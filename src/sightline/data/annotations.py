@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sightline.data.formats.checks import Size
     from sightline.records import Annotation
 
-__all__ = ["AnnotationFile", "read_annotation_file", "read_annotations"]
+__all__ = ["AnnotationFile", "parse_json", "read_annotation_file", "read_annotations"]
 
 _UNKNOWN = (
     'unknown annotation format; known are COCO (.json with "images", "annotations", "categories"), '
@@ -109,7 +109,7 @@ def _read(
         return read_table(read_text(path), problems)
     if path.suffix.lower() != ".json":
         raise InputError(_UNKNOWN)
-    content = _parse(read_text(path))
+    content = parse_json(read_text(path))
     if is_plain(content):
         return read_plain(content, problems)
     if is_coco(content):
@@ -117,7 +117,14 @@ def _read(
     raise InputError(_UNKNOWN)
 
 
-def _parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
+    """Return what JSON says; a key that an object has twice is an error.
+
+    Raises
+    ------
+    InputError
+        If it is none, or too deep.
+    """
     try:
         return json.loads(text, object_pairs_hook=_object)
     except InputError:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+from sightline.data.formats.plain import with_labels
 from sightline.data.images import image_size, inside, read_image
 from sightline.records import InputError, Sample, Taxonomy, UnknownNameError
 
@@ -111,6 +112,22 @@ class Dataset(Sequence[Sample]):
         """Return the data set in which regions with one of `flags` are ignored as well."""
         return self._with(self._splits, partial(_ignoring, self._make, flags))
 
+    def annotated(self, annotations: Mapping[str, Annotation]) -> Dataset:
+        """Return the images that have an annotation in `annotations`, with that one, in our order.
+
+        Labels of an image are kept where its new annotation has none.
+        """
+        if unknown := [image_id for image_id in annotations if image_id not in self._splits]:
+            raise UnknownNameError(f"no image {unknown[0]!r} among the {len(self)} of {self.name}")
+        for image_id, annotation in annotations.items():
+            if annotation.image_id != image_id:
+                raise InputError(f"the annotation of {image_id!r} is of {annotation.image_id!r}")
+        ids = [image_id for image_id in self.ids if image_id in annotations]
+        splits = {image_id: self._splits[image_id] for image_id in ids}
+        found = self._with(splits, partial(_annotated, self._make, dict(annotations)))
+        found.taxonomy = with_labels(self.taxonomy, annotations.values())
+        return found
+
     def _with(self, splits: Mapping[str, str], make: Callable[[str], Sample]) -> Dataset:
         return Dataset(
             self.name,
@@ -188,6 +205,20 @@ def _make_sample(
 def _ignoring(make: Callable[[str], Sample], flags: Sequence[str], image_id: str) -> Sample:
     sample = make(image_id)
     return replace(sample, annotation=sample.annotation.ignoring(*flags))
+
+
+def _annotated(
+    make: Callable[[str], Sample], annotations: Mapping[str, Annotation], image_id: str
+) -> Sample:
+    sample, annotation = make(image_id), annotations[image_id]
+    given = sample.annotation
+    kept = replace(
+        annotation,
+        width=annotation.width or given.width,
+        height=annotation.height or given.height,
+        labels=annotation.labels or given.labels,
+    )
+    return replace(sample, annotation=kept)
 
 
 def _load(path: Path, annotation: Annotation, root: Path | None) -> NDArray[np.uint8]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sightline.data.formats.checks import Size
     from sightline.records import Annotation, Region, Sample
 
-__all__ = ["write_annotations"]
+__all__ = ["region_record", "write_annotations"]
 
 _Json: TypeAlias = dict[str, Any]
 
@@ -58,6 +58,7 @@ def write_annotations(
     *,
     format: Literal["plain", "coco"] = "plain",  # noqa: A002  # the word for it
     taxonomy: Taxonomy | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Write annotations as JSON that `read_annotations` and `load_dataset` read again.
 
@@ -76,6 +77,8 @@ def write_annotations(
         Which of the two.
     taxonomy : Taxonomy, optional
         The labels with those above them, instead of the data set's.
+    extra : mapping, optional
+        More keys of the file, which readers pass over: where the regions come from.
 
     Raises
     ------
@@ -94,7 +97,10 @@ def write_annotations(
         images = [_Image(annotation, annotation.image_id) for annotation in annotations.values()]
     with located(str(path)):
         _check_ids(images)
-        text = _dump(_FORMATS[format](images, taxonomy or Taxonomy()))
+        content = _FORMATS[format](images, taxonomy or Taxonomy())
+        if taken := sorted(content.keys() & (extra or {})):
+            raise InputError(f"extra keys must be others than the file's own, got {taken[0]!r}")
+        text = _dump(content | dict(extra or {}))
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -196,6 +202,19 @@ def _plain_region(region: Region, dropped: bool, number: int | None) -> _Json:
     record = {"label": region.label, **_plain_shape(region)}
     record |= _given(flags=list(region.flags), source=region.source, dropped=dropped)
     return record | _present(score=region.score, index=number)
+
+
+def region_record(region: Region) -> _Json:
+    """Return a region as JSON has it, with exact coordinates; `read_region` reads it again.
+
+    Examples
+    --------
+    >>> from sightline.records import Region
+    >>> region_record(Region("window", box=(0.25, 0, 0.5, 1), score=0.9))
+    {'label': 'window', 'box': [0.25, 0.0, 0.5, 1.0], 'score': 0.9}
+    """
+    _check_region(region, -1)
+    return _plain_region(region, False, None)
 
 
 def _plain_shape(region: Region) -> _Json:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sightline.geometry import Geometry
     from sightline.models import Inputs
 
-__all__ = ["as_region", "draw_similarity", "region_feature", "similarity"]
+__all__ = ["as_region", "draw_similarity", "patch_features", "region_feature", "similarity"]
 
 # Images in memory at once, without gradients.
 _BATCH = 16
@@ -128,7 +128,7 @@ def region_feature(model: Model, image: ImageLike, box: Any, *, layer: int | Non
     region = as_region(box, picture.shape[1], picture.shape[0])
     inputs = model.prepare(picture)
     with undisturbed(model.network), torch.no_grad():
-        features = _features(model, inputs.pixels, layer)
+        features = patch_features(model, inputs.pixels, layer)
     way = _on_grid(model, inputs.geometries[0], features)
     shares = torch.from_numpy(way.covered_shares(region)).to(features)
     if not shares.sum() > 0:
@@ -184,8 +184,17 @@ def _unseen(model: Model, region: Region, way: Geometry) -> str:
     )
 
 
-def _features(model: Model, pixels: Tensor, layer: int | None) -> Tensor:
-    """Return the features of patches `(batch, channels, rows, columns)`, in single precision."""
+def patch_features(model: Model, pixels: Tensor, layer: int | None = None) -> Tensor:
+    """Return the features of patches `(batch, channels, rows, columns)`, in single precision.
+
+    Of a layer, or those at the end of the network. Hooks are gone afterwards; gradients are the
+    caller's to turn off.
+
+    Raises
+    ------
+    InputError
+        If the layer was not used in the forward pass.
+    """
     if layer is None:
         return model(pixels).features.float()
     module = model.layers[layer]
@@ -209,7 +218,7 @@ def _compared(
     model: Model, inputs: Inputs, vector: Tensor, layer: int | None
 ) -> tuple[list[tuple[NDArray[np.float32], ...]], list[tuple[Geometry, ...]]]:
     """Return the maps of a batch, image by image, and the way to each."""
-    features = _features(model, inputs.pixels, layer)
+    features = patch_features(model, inputs.pixels, layer)
     cosines = functional.cosine_similarity(features, vector[None, :, None, None], dim=1)
     values = cosines.clamp(-1, 1).cpu().numpy().copy()
     ways = [_on_grid(model, geometry, features) for geometry in inputs.geometries]

@@ -237,6 +237,8 @@ def _limits(
 
 def _sparse(results: Results) -> Finding | None:
     """Look how the data are labelled."""
+    if (facts := results.manifest["data"].get("review")) is not None:
+        return words.reviewed_words(facts)
     data = results.study["data"]
     usual = "exhaustive" if data["name"] in ("facades", "photos") else ""
     labelling = str(data.get("labelling") or usual)

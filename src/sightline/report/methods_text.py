@@ -174,7 +174,17 @@ def _data(results: Results) -> str:
         "representative": " Of each kind of part one instance is labelled, drawn at random.",
         "salient": " Of each kind of part the most salient instance is labelled.",
     }
-    return text + how.get(str(data.get("labelling")), "")
+    reviewed = {
+        "completed": " Labels were completed by people, who decided on what a machine proposed.",
+        "gold": " Every instance was labelled by people, without a machine's help.",
+    }
+    return text + (reviewed | how).get(_labels(results), "")
+
+
+def _labels(results: Results) -> str:
+    """Return what the labels are: those of a review, or as the data set has them."""
+    found = (results.manifest["data"].get("review") or {}).get("which")
+    return str(found or results.study["data"].get("labelling"))
 
 
 def _maps(results: Results) -> str:

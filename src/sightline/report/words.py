@@ -7,7 +7,7 @@ None of them knows a store; `sightline.report.findings` gives them their figures
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sightline.metrics import METRICS
 from sightline.report._feed import counted
@@ -35,6 +35,7 @@ __all__ = [
     "no_baselines_words",
     "number",
     "others_words",
+    "reviewed_words",
     "sparse_words",
     "undefined_words",
     "unfinished_words",
@@ -509,6 +510,36 @@ def sparse_words(labelling: str, known: int, unlabelled: int) -> Finding | None:
         "Whether every instance of a part is labelled is not known of these data. If not, scores "
     )
     return Finding("Labels may be missing", f"{text}are likely too low. {where}", "doubt")
+
+
+def reviewed_words(facts: Mapping[str, Any]) -> Finding:
+    """Say where labels come from that are of a review, and what speaks against scores by them.
+
+    Examples
+    --------
+    >>> facts = {"which": "completed", "unfinished": 2, "shared": [["demo/vit@a", "demo/vit"]]}
+    >>> facts["decisions"] = {"accepted": 9, "edited": 1, "rejected": 3, "drawn": 4}
+    >>> reviewed_words(facts).text
+    'People decided on what a machine proposed (9 accepted, of them 1 edited; 3 rejected), and drew
+    4 more. 2 proposals are not decided, and left out as if they were wrong. demo/vit@a shares
+    weights with demo/vit, which proposed regions: its scores are circular.'
+    """
+    if facts["which"] == "gold":
+        text = "People annotated these images from scratch, without a machine's help."
+        if not facts["gold"]["random"]:
+            text += " The images were picked by hand: scores need not hold for others."
+        return Finding("Gold labels", text, "plain" if facts["gold"]["random"] else "bad")
+    counts, left = facts["decisions"], facts["unfinished"]
+    text = f"People decided on what a machine proposed ({counts['accepted']:,} accepted, of them "
+    text += f"{counts['edited']:,} edited; {counts['rejected']:,} rejected), and drew "
+    text += f"{counts['drawn']:,} more."
+    if left:
+        are = "proposal is" if left == 1 else "proposals are"
+        text += f" {left:,} {are} not decided, and left out as if they were wrong."
+    for model, other in facts["shared"]:
+        text += f" {model} shares weights with {other}, which proposed regions: its scores are "
+        text += "circular."
+    return Finding("Completed labels", text, "bad" if facts["shared"] else "doubt")
 
 
 def accuracy_words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,7 @@ from sightline.report.findings import find, guide_rules
 from sightline.report.methods_text import methods_text
 from sightline.report.page import data_uri, page_html
 from sightline.report.plates import Saving, example_figures, wanted_figures, write_csv
-from sightline.report.prototypes import read_benchmarks
+from sightline.report.prototypes import in_short, read_benchmarks
 from sightline.report.references import bibtex
 from sightline.report.scores import read_scores
 from sightline.report.sections import Content, sections_of
@@ -218,6 +219,8 @@ class _Made:
                 benchmarks = read_benchmarks(self.figures)
             with self._timed("words"):
                 findings = find(self.results, scored, known, checked, progress=self.progress)
+                short = map(in_short, benchmarks.found)
+                findings = replace(findings, summary=(*findings.summary, *short))
                 guide = guide_rules(scored, known, checked)
             with self._timed("tables"):
                 first = table_one(scored)

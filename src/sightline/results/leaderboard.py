@@ -14,7 +14,7 @@ from sightline.results._views import Name
 from sightline.results._wording import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
 
@@ -71,7 +71,16 @@ def leaderboard(
     order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
     frame = frame.loc[order.index].reset_index(drop=True)
     frame.attrs["metric"] = str(name)
-    return with_note(frame, _about(name), _choice(lines), _nothing(lines, where), so_far(tables))
+    said = _about(name), *_circular(tables), _choice(lines), _nothing(lines, where), so_far(tables)
+    return with_note(frame, *said)
+
+
+def _circular(tables: Tables) -> Iterator[str]:
+    """Say which models are scored against regions that their own weights proposed."""
+    facts = tables.manifest["data"].get("review") or {}
+    for model, other in facts.get("shared", ()) if facts.get("which") == "completed" else ():
+        why = f"shares weights with {other}, which proposed regions"
+        yield f"{model} {why}: its scores are circular"
 
 
 def ranked(name: Name, lines: Sequence[Line], *, head: bool = False) -> pd.DataFrame:

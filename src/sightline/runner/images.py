@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.data.datasets import DATASETS, load_dataset
+from sightline.data.formats.checks import located
 from sightline.records import InputError
 from sightline.runner.sources import digest_of
 from sightline.store.tables import region_lines
@@ -16,6 +17,7 @@ from sightline.store.tables import region_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sightline.completion.reviewed import Reviewed
     from sightline.data.dataset import Dataset
     from sightline.records import Annotation, Region, Sample
     from sightline.study import Data
@@ -26,18 +28,53 @@ __all__ = [
     "annotation_digest",
     "pixels_digest",
     "read_cards",
+    "reviewed_of",
     "study_dataset",
     "unlabelled_regions",
 ]
 
 
-def study_dataset(data: Data) -> Dataset:
-    """Open the data set of a study, all of it where a study takes the first images alone."""
+def study_dataset(data: Data, reviewed: Reviewed | None = None) -> Dataset:
+    """Open the data set of a study, all of it where a study takes the first images alone.
+
+    Its annotations are those of the review, where the study asks for them: `reviewed`, read unless
+    given.
+    """
     options: dict[str, Any] = {}
     if data.name == "facades":
         given = {"count": data.count, "seed": data.seed, "labelling": data.labelling}
         options = {name: value for name, value in given.items() if value is not None}
-    return load_dataset(data.name, data.path, split=data.split, **options)
+    dataset = load_dataset(data.name, data.path, split=data.split, **options)
+    reviewed = reviewed or reviewed_of(data)
+    if reviewed is None:
+        return dataset
+    _check_same(data, reviewed)
+    here = frozenset(dataset.ids)
+    known = {name: one for name, one in reviewed.annotations.items() if name in here}
+    if not known:
+        raise InputError(
+            f"data: review: {data.review} has {data.annotations} annotations of "
+            f"{len(reviewed.annotations)} images, and none is in {data.name}"
+        )
+    return dataset.annotated(known)
+
+
+def _check_same(data: Data, reviewed: Reviewed) -> None:
+    """Raise where images of a review are others, though they have the same names."""
+    from sightline.completion.reviewed import other_images
+
+    if why := other_images(reviewed.facts["data"], {"name": data.name, "seed": data.seed}):
+        raise InputError(f"data: review: {data.review}: {why}: their images are not the same")
+
+
+def reviewed_of(data: Data) -> Reviewed | None:
+    """Return what the review came to that a study asks for; None where it asks for none."""
+    if data.annotations == "given" or data.review is None:
+        return None
+    from sightline.completion.reviewed import read_reviewed
+
+    with located("data: review"):
+        return read_reviewed(data.review, data.annotations)
 
 
 @dataclass(frozen=True)
@@ -114,7 +151,7 @@ def _annotations_digest(dataset: Dataset, data: Data, cards: list[Card]) -> str:
 
     A drawn image is the same however many are drawn.
     """
-    if data.name == "facades":
+    if data.name == "facades" and data.annotations == "given":
         usual = DATASETS[data.name].options
         seed = usual["seed"] if data.seed is None else data.seed
         return digest_of(data.name, seed, data.labelling or usual["labelling"])[:16]
@@ -198,7 +235,8 @@ def _plain(mask: Any) -> Any:
 
 def unlabelled_regions(sample: Sample, data: Data) -> tuple[Region, ...]:
     """Return the instances that a sparse labelling left out, which drawn images know."""
-    if data.name != "facades" or data.labelling in (None, "exhaustive"):
+    sparse = data.labelling not in (None, "exhaustive") and data.annotations == "given"
+    if data.name != "facades" or not sparse:
         return ()
     from sightline.data.facades import facade_of
 

@@ -83,6 +83,7 @@ def manifest_of(study: Study, plan: Plan, old: Mapping[str, Any]) -> dict[str, A
             "images": plan.images,
             "regions": sum(card.line["regions"] for card in used),
             "taxonomy": {name: list(above) for name, above in taxonomy.parents.items()},
+            **({} if plan.review is None else {"review": dict(plan.review)}),
         },
         "models": _models(plan),
         "sources": [source_dict(one) for one in plan.sources if one.kind != "check"],

@@ -92,6 +92,8 @@ class Plan:
         Images that could not be read and are left out, with the reason.
     checked : mapping
         For each check of the study, the images on which it is made, in groups of their own.
+    review : mapping or None
+        What is known of the review whose annotations are scored against: see `Reviewed`.
     """
 
     dataset: Dataset
@@ -104,6 +106,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     skipped: Mapping[str, str] | None = None
     checked: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    review: Mapping[str, Any] | None = None
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.records import InputError
 from sightline.runner.checking import check_notes, check_sources, checked_images
 from sightline.runner.given import given_source
-from sightline.runner.images import Cards, read_cards, study_dataset
+from sightline.runner.images import Cards, read_cards, reviewed_of, study_dataset
 from sightline.runner.methods import LeftOut, method_sources, model_name, variant_name
 from sightline.runner.plan import Plan, chunked
 from sightline.runner.scoring import rows_per_map
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from sightline.completion.reviewed import Reviewed
     from sightline.study import ModelEntry, Study
 
     Progress = Callable[[int, int, str], object]
@@ -58,7 +59,8 @@ def plan_study(
         If data, models, methods, layers or maps do not fit; the message names the key.
     """
     shelf = shelf or Shelf()
-    dataset = study_dataset(study.data)
+    reviewed = reviewed_of(study.data)
+    dataset = study_dataset(study.data, reviewed)
     scoring = scoring_of(study)
     cards = read_cards(
         dataset,
@@ -73,6 +75,7 @@ def plan_study(
     _check_signs(scoring, found.sources)
     _check_means(found.sources, cards)
     _check_labels(study, shelf, cards, found.sources)
+    review, circular = _review(study, reviewed, found.sources)
     checks, unchecked = check_sources(study, found.sources, shelf, batches or {})
     plan = Plan(
         dataset,
@@ -82,8 +85,9 @@ def plan_study(
         cards,
         study.keep_maps == "grid",
         (*found.left_out, *unchecked),
-        (*found.notes, *check_notes(study)),
+        (*found.notes, *circular, *check_notes(study)),
         checked=checked_images(study, cards.cards),
+        review=review,
     )
     return plan.without(cards.missing)
 
@@ -99,6 +103,41 @@ def scoring_of(study: Study) -> Scoring:
         study.regions,
         study.resolution,
     )
+
+
+def _review(
+    study: Study, reviewed: Reviewed | None, sources: Iterable[Source]
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return what is kept of a review, and what is to be told of it."""
+    if reviewed is None:
+        return None, []
+    from sightline.completion.reviewed import shared_models
+
+    # Maps made elsewhere may name their model; their digest is that of the maps.
+    evaluated = {
+        (one.name, one.weights if one.kind == "model" else ""): None for one in sources if one.name
+    }
+    shared = list(dict.fromkeys(shared_models(reviewed.facts, evaluated)))
+    told = [f"{model} shares weights with {other}" for model, other in shared]
+    if shared and study.data.annotations == "completed" and study.data.shared_weights == "refuse":
+        raise InputError(
+            f"data: {told[0]}, which proposed regions that people then reviewed: scores against "
+            "them are circular; let another model propose, or set shared_weights to allow, and "
+            "the results are marked"
+        )
+    facts = reviewed.facts | {"shared": [list(pair) for pair in shared]}
+    marked = study.data.annotations == "completed"
+    left = reviewed.facts["unfinished"] if marked else 0
+    notes = [f"{one}, which proposed regions: its scores are circular" for one in told if marked]
+    if left:
+        notes.append(f"{left:,} proposals of the review are open or skipped, and are left out")
+    unknown = sum(one["proposals"] for one in facts["proposers"] if marked and not one["digest"])
+    if unknown:
+        notes.append(
+            f"it is not known which weights made {unknown:,} proposals of the review: if they are "
+            "those of a model of the study, its scores are circular"
+        )
+    return facts, notes
 
 
 class _Images(NamedTuple):

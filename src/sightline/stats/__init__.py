@@ -7,6 +7,7 @@ is about annotations with gaps is in `sightline.stats.sparsity`.
 from __future__ import annotations
 
 from sightline.stats import sparsity
+from sightline.stats.agreement import Alpha, krippendorff_alpha
 from sightline.stats.chance import References, iou_references
 from sightline.stats.confidence import Interval, Intervals, interval, intervals
 from sightline.stats.corrections import benjamini_hochberg, holm
@@ -34,6 +35,7 @@ from sightline.stats.paired import (
 from sightline.stats.selection import Selection, split_half
 
 __all__ = [
+    "Alpha",
     "Comparison",
     "CrossScores",
     "Effect",
@@ -55,6 +57,7 @@ __all__ = [
     "interval",
     "intervals",
     "iou_references",
+    "krippendorff_alpha",
     "max_t_pvalues",
     "sign_flip",
     "sparsity",

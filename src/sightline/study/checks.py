@@ -37,6 +37,12 @@ def check_data(data: Data) -> None:
         if data.name != "facades" and getattr(data, key) is not None:
             text = f"only facades, which are drawn, have a {key}; the data set is {data.name}"
             found.append(((key,), text))
+    if data.annotations == "given" and data.review is not None:
+        text = f"only annotations completed and gold are of a review, got given and {data.review!r}"
+        found.append((("review",), text))
+    if data.annotations != "given" and data.review is None:
+        text = f"missing; annotations {data.annotations} need the folder of a review"
+        found.append((("review",), text))
     if found:
         raise found_problems(found)
 

@@ -208,6 +208,8 @@ def _resolved(study: Study, folder: Path, where: str) -> dict[str, Any]:
     values = study.to_dict()
     if study.data.path is not None:
         values["data"]["path"] = _absolute(study.data.path, folder, where)
+    if study.data.review is not None:
+        values["data"]["review"] = _absolute(study.data.review, folder, where)
     names = {}
     for entry, model in zip(study.models, values["models"], strict=True):
         model["model"], variant = _model_and_variant(entry, folder)

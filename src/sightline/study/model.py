@@ -74,6 +74,21 @@ class Data(Part):
     split: str | None = Field(
         default=None, min_length=1, description="Only the images of this split"
     )
+    annotations: Literal["given", "completed", "gold"] = Field(
+        default="given",
+        description="What maps are scored against: given, what the data set says; completed, what "
+        "people made of proposals; gold, what they drew without, on the gold images alone",
+    )
+    review: str | None = Field(
+        default=None,
+        min_length=1,
+        description="For completed and gold: folder of the review, or a file that `sightline "
+        "review export` wrote, from the study file's folder",
+    )
+    shared_weights: Literal["refuse", "allow"] = Field(
+        default="refuse",
+        description="What if a model is scored against annotations that it proposed itself",
+    )
 
     @model_validator(mode="before")
     @classmethod

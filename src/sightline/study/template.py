@@ -199,6 +199,12 @@ data:
   labelling: exhaustive
   # Only one split: train or test.
   # split: null
+  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
+  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
+  # need the folder of the review. A model is not scored against what it proposed unless allowed.
+  # annotations: given
+  # review: null
+  # shared_weights: refuse
 
 # The models that look (`sightline models` lists those that are shipped). Others: hf:FOLDER for
 # weights in a folder, hf:ID for the Hugging Face hub, timm:NAME for timm. model@variant is a
@@ -234,6 +240,12 @@ data:
   # count: null
   # Only the images of one split.
   # split: null
+  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
+  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
+  # need the folder of the review. A model is not scored against what it proposed unless allowed.
+  # annotations: given
+  # review: null
+  # shared_weights: refuse
   # For facades only, which are drawn:
   # seed: null
   # labelling: null
@@ -273,6 +285,12 @@ data:
   # count: null
   # Only the images of one split.
   # split: null
+  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
+  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
+  # need the folder of the review. A model is not scored against what it proposed unless allowed.
+  # annotations: given
+  # review: null
+  # shared_weights: refuse
   # For facades only, which are drawn:
   # seed: null
   # labelling: null

@@ -14,7 +14,7 @@ describe("ask", () => {
     answering(new Response(JSON.stringify(problem), { status: 404 }));
     const error = await ask("/api/images/x").catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({ status: 404, field: "image_id", message: "no image 'x' is stored" });
+    expect(error).toMatchObject({ status: 404, field: "image_id", message: "no image 'x' is stored", body: problem });
   });
 
   it("says what to look at when nobody answers", async () => {

@@ -13,12 +13,15 @@ export class ApiError extends Error {
   readonly status: number;
   readonly field: string | null;
   readonly title: string;
+  /** All that the service told; null: it told no problem. */
+  readonly body: Readonly<Record<string, unknown>> | null;
 
-  constructor(status: number, title: string, detail: string, field: string | null) {
+  constructor(status: number, title: string, detail: string, field: string | null, body: Readonly<Record<string, unknown>> | null = null) {
     super(detail);
     this.name = "ApiError";
     this.status = status;
     this.title = title;
+    this.body = body;
     this.field = field;
   }
 }
@@ -36,12 +39,13 @@ export function urlOf(path: string, query: Query = {}): string {
 async function problemOf(response: Response): Promise<ApiError> {
   const text = await response.text();
   try {
-    const problem = JSON.parse(text) as { title?: string; detail?: string; field?: string | null };
+    const problem = JSON.parse(text) as { title?: string; detail?: string; field?: string | null; [name: string]: unknown };
     return new ApiError(
       response.status,
       problem.title ?? response.statusText,
       problem.detail ?? text,
       problem.field ?? null,
+      problem,
     );
   } catch {
     const detail = text.slice(0, 300) || `the service answered ${response.status}`;

@@ -671,6 +671,68 @@ export interface Figure {
   n: number | null;
 }
 
+/** A gold image with what people drew on it from scratch, and nothing else. */
+export interface GoldImage {
+  /** Id of the image. */
+  image: string;
+  /** Of the image, in pixels; null: not known. */
+  width: number | null;
+  /** Of the image, in pixels; null: not known. */
+  height: number | null;
+  /** What people drew, in that order. */
+  regions: ReviewItem[];
+  /** Whether it is annotated completely. */
+  done: boolean;
+  /** Number of the event that said so, which undo takes back; null: not done. */
+  done_by: number | null;
+  /** Whether nothing in the gold set changes any more. */
+  locked: boolean;
+  /** Number of the last event about it: what done expects. */
+  version: number;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+}
+
+/** An image of the gold set. */
+export interface GoldLine {
+  /** Id of the image. */
+  image: string;
+  /** Whether it is annotated completely. */
+  done: boolean;
+  /** How many regions are drawn on it; null: this person must not know. */
+  regions: number | null;
+  /** Whether this person may annotate it: who reviewed its proposals may not. */
+  allowed: boolean;
+}
+
+/** The gold set. */
+export interface GoldList {
+  /** Its images. */
+  images: GoldLine[];
+  /** How many there are. */
+  count: number;
+  /** How many are annotated completely. */
+  done: number;
+  /** Whether nothing in it changes any more. */
+  locked: boolean;
+  /** How often its lock was taken away. */
+  reopened: number;
+  /** Whether it was drawn at random. */
+  random: boolean;
+  /** Of the draw; null: picked by hand. */
+  seed: number | null;
+  /** What its strata are; empty: there are none. */
+  by: string;
+  /** What a region may be called. */
+  labels: string[];
+  /** What speaks against estimates from it. */
+  warnings: string[];
+  /** Number of its last event: what lock and reopen expect. */
+  version: number;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+}
+
 /** A head. */
 export interface HeadLine {
   /** From 0; null: no layers. Two numbers where halves of the images have their own. */
@@ -755,8 +817,8 @@ export interface Health {
   checks: string[];
   /** Names of the stored analyses. */
   prototypes: string[];
-  /** Whether reviews are stored. */
-  reviews: boolean;
+  /** The review that is served; null: none is. */
+  review: ReviewHealth | null;
   /** Why something is not there. */
   missing: Record<string, string>;
   /** Whether what is likely to be asked for is still being prepared: answers may take longer until then. */
@@ -1437,6 +1499,20 @@ export interface ProgressionLine {
   points: Point[];
 }
 
+/** What became of proposals that were sent. */
+export interface ProposalsAdded {
+  /** New ones. */
+  added: number;
+  /** Those that were there already. */
+  known: number;
+  /** Those that do not fit, and why; 100 at most. */
+  refused: string[];
+  /** How many do not fit. */
+  refused_count: number;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+}
+
 /** What a benchmark of prototypes found. */
 export interface PrototypeBenchmark {
   /** Of the benchmark. */
@@ -1799,6 +1875,126 @@ export interface RankingLine {
   cells: RankingCell[];
 }
 
+/** How far people agree: Krippendorff's alpha. */
+export interface RatingAgreement {
+  /** 1: all agree; 0: as by chance; null: undefined. */
+  value: number | null;
+  /** Lower end of the 95% interval; null: none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null: none. */
+  high: number | null;
+  /** Questions that at least two people answered. */
+  units: number;
+  /** Why it is undefined; empty: it is not. */
+  reason: string;
+}
+
+/** A person's answer to a question about maps. */
+export interface RatingAnswerAsked {
+  /** Made by whoever sends it, a UUID: sent twice, it counts once. */
+  id: string;
+  /** The person. */
+  who: string;
+  /** Id of the question. */
+  task: string;
+  /** 1 (bad) to 5 (good) of one map; left, right or equal of two. */
+  answer: number | "left" | "right" | "equal";
+  /** The `version` of the question. */
+  expected?: number;
+  /** How long it took. */
+  seconds?: number | null;
+}
+
+/** How far a person is with the questions about maps. */
+export interface RatingInfo {
+  /** How many questions there are. */
+  tasks: number;
+  /** How many of them this person has answered. */
+  done: number;
+  /** How many ask to rate one map, and how many to choose between two. */
+  kinds: Record<string, number>;
+  /** How many people have answered any. */
+  people: number;
+}
+
+/** What people think of the maps of one method, or of one method beside another. */
+export interface RatingLine {
+  /** Name of the map; of a pair: the first > the second. */
+  method: string;
+  /** Mean rating, or share of choices won. */
+  value: number | null;
+  /** Lower end of the 95% interval for other images and people; null: none. */
+  low: number | null;
+  /** Upper end, likewise. */
+  high: number | null;
+  /** How many answers it is over. */
+  answers: number;
+  /** How many images. */
+  images: number;
+  /** How many people gave them. */
+  people: number;
+}
+
+/** The next question for a person. */
+export interface RatingNext {
+  /** Null: all are answered. */
+  task: RatingTask | null;
+  /** How many questions there are. */
+  tasks: number;
+  /** How many of them this person has answered. */
+  done: number;
+}
+
+/** An answer that is kept. */
+export interface RatingSaved {
+  /** Of its event. */
+  number: number;
+  /** How many questions there are. */
+  tasks: number;
+  /** How many of them this person has answered. */
+  done: number;
+  /** Whether it was there already, and nothing was written. */
+  repeated: boolean;
+}
+
+/** What people think of maps, method by method, and how far they agree. */
+export interface RatingSummary {
+  /** Mean ratings, 1 to 5, the best first. */
+  ratings: RatingLine[];
+  /** Share of its choices that each wins, equal ones half; the best first. */
+  wins: RatingLine[];
+  /** Share of choices between two that the first wins. */
+  pairs: RatingLine[];
+  /** Share of choices for the left side: 0.5 unless the side mattered. */
+  left: RatingLine;
+  /** On ratings, as ranks. */
+  ratings_agreement: RatingAgreement;
+  /** On choices. */
+  choices_agreement: RatingAgreement;
+  /** How many people have answered any question. */
+  people: number;
+  /** What must be known to read the numbers. */
+  note: string;
+  /** Whether it is shown though this person has questions left: answers after that are not blind. */
+  unblinded: boolean;
+}
+
+/** A question about maps of an image. Nothing in it says which methods they are of. */
+export interface RatingTask {
+  /** Its own. */
+  id: string;
+  /** Id of the image. */
+  image: string;
+  /** Rate one map from 1 to 5, or choose between two. */
+  kind: "rate" | "choose";
+  /** Where the map, or the left of two, can be fetched: a PNG. */
+  left: string;
+  /** Where the right one can be; null: there is none. */
+  right: string | null;
+  /** Number of this person's last answer to it; 0: none. */
+  version: number;
+}
+
 /** An annotated region. */
 export interface RegionInfo {
   /** In the order of the annotation file; bbox/{bbox_index}. */
@@ -1847,10 +2043,322 @@ export interface RemovalLine {
   points: Point[];
 }
 
-/** Reviews of proposed annotations that are stored. */
-export interface ReviewList {
-  /** How many there are. */
-  count: number;
+/** Somebody else came first, and nothing was written; or the gold set is done or locked. */
+export interface ReviewConflict {
+  /** Kind of problem. */
+  type: string;
+  /** Kind of problem in words. */
+  title: string;
+  /** The HTTP status. */
+  status: number;
+  /** What was expected, and what was seen. */
+  detail: string;
+  /** The part of the request that is wrong. */
+  field: string | null;
+  /** Where the item stands now; null: no item is meant. */
+  item: ReviewItem | null;
+  /** What would have to be expected. */
+  version: number | null;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number | null;
+}
+
+/** What a person did; never changed, never deleted. */
+export interface ReviewEvent {
+  /** Events are numbered as they came. */
+  number: number;
+  /** As it was sent. */
+  id: string;
+  /** When, in UTC, by the clock of the service. */
+  at: string;
+  /** The person. */
+  who: string;
+  /** What it belongs to. */
+  mode: "review" | "gold";
+  /** What was done. */
+  kind: "accept" | "reject" | "skip" | "edit" | "draw" | "comment" | "undo" | "done" | "lock" | "reopen";
+  /** The image; empty: all of the gold set. */
+  image: string;
+  /** The proposed or drawn region; null: the image. */
+  item: string | null;
+  /** Where it stood. */
+  before: ReviewFacts;
+  /** Where it stands by it. */
+  after: ReviewFacts;
+  /** How long it took; null: not measured. */
+  seconds: number | null;
+  /** In the person's own words; empty: none. */
+  comment: string;
+  /** Number of the event that it undoes; null: none. */
+  undoes: number | null;
+}
+
+/** What a person did. */
+export interface ReviewEventAsked {
+  /** Made by whoever sends it, a UUID: sent twice, it counts once. */
+  id: string;
+  /** The person. */
+  who: string;
+  /** About proposals, or about the gold set. */
+  mode?: "review" | "gold";
+  /** accept, reject, skip, edit, draw, comment, undo; in the gold set also done, lock, reopen, and no skip. reject takes a drawn region away. */
+  kind: "accept" | "reject" | "skip" | "edit" | "draw" | "comment" | "undo" | "done" | "lock" | "reopen";
+  /** The image; empty for lock and reopen alone. */
+  image?: string;
+  /** The proposed or drawn region; for draw a new name, drawn-UUID. Null: the event is about the image. */
+  item?: string | null;
+  /** The `version` that the person had seen: of the item; where item is null, of the image; for lock and reopen, of the gold set. 409 where another event came since. */
+  expected?: number;
+  /** Of edit and draw: the region as it is to be. */
+  after?: ReviewRegionAsked | null;
+  /** In the person's own words. */
+  comment?: string;
+  /** How long it took. */
+  seconds?: number | null;
+  /** Of undo: number of the event. */
+  undoes?: number | null;
+}
+
+/** Events, in order. */
+export interface ReviewEvents {
+  /** The first one first. */
+  events: ReviewEvent[];
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+  /** Whether there are further ones: ask after the last of these. */
+  more: boolean;
+}
+
+/** Where something stood before an event, or after it. */
+export interface ReviewFacts {
+  /** open, accepted, done, locked, … */
+  status: string;
+  /** Of the region; null: there is none. */
+  label: string | null;
+  /** x0, y0, x1, y1 as shares; null: there is no region. */
+  box: [number, number, number, number] | null;
+  /** Whether a person had changed it. */
+  edited: boolean;
+}
+
+/** How far the gold set is, and how it was drawn. */
+export interface ReviewGold {
+  /** How many images it has. */
+  images: number;
+  /** How many of them are annotated completely. */
+  done: number;
+  /** Whether nothing in it changes any more. */
+  locked: boolean;
+  /** How often its lock was taken away. */
+  reopened: number;
+  /** Whether it was drawn at random. */
+  random: boolean;
+  /** Of the draw; null: picked by hand. */
+  seed: number | null;
+  /** What its strata are; empty: there are none. */
+  by: string;
+  /** Number of its last event: what lock and reopen expect. */
+  version: number;
+}
+
+/** The review that is served. */
+export interface ReviewHealth {
+  /** How many regions are proposed. */
+  proposals: number;
+  /** How many of them are not decided, skipped ones included. */
+  open: number;
+  /** The gold set; null: there is none. */
+  gold: ReviewGold | null;
+  /** Questions about maps, for people to answer. */
+  tasks: number;
+}
+
+/** All events about an item, in order. */
+export interface ReviewHistory {
+  /** Where it stands now. */
+  item: ReviewItem;
+  /** The first one first. */
+  events: ReviewEvent[];
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+}
+
+/** An image, what is annotated on it, and what was proposed and drawn. Whether it is in the gold set is not told: who reviews is to treat all images alike. */
+export interface ReviewImage {
+  /** Id of the image. */
+  image: string;
+  /** Of the image, in pixels; null: not known. */
+  width: number | null;
+  /** Of the image, in pixels; null: not known. */
+  height: number | null;
+  /** What was annotated from the start. */
+  given: ReviewRegion[];
+  /** Proposals, then what people drew. */
+  items: ReviewItem[];
+  /** Share of the best line's map outside all regions; null: not known. */
+  attention: number | null;
+  /** Number of the last event about the image; 0: none. */
+  version: number;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+}
+
+/** Where a review stands. */
+export interface ReviewInfo {
+  /** Of the review alone, whatever its folder is called. */
+  id: string;
+  /** Name of its folder. */
+  folder: string;
+  /** How many images. */
+  images: number;
+  /** How many regions are proposed. */
+  items: number;
+  /** Of them, not decided yet. */
+  open: number;
+  /** Of them, accepted, as they were or edited. */
+  accepted: number;
+  /** Of them, rejected. */
+  rejected: number;
+  /** Of them, put off. */
+  skipped: number;
+  /** Of them, accepted with another box or label. */
+  edited: number;
+  /** Regions that people added. */
+  drawn: number;
+  /** For an item; null: not measured. */
+  seconds_median: number | null;
+  /** In the order in which they began. */
+  people: ReviewPerson[];
+  /** What a region may be called. */
+  labels: string[];
+  /** The gold set; null: there is none. */
+  gold: ReviewGold | null;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+  /** What made the proposals. */
+  proposers: ReviewProposer[];
+  /** By what the queue is ordered, in words. */
+  order: string;
+  /** What speaks against results of this review, in sentences. */
+  warnings: string[];
+}
+
+/** A proposed or drawn region, and where it stands. */
+export interface ReviewItem {
+  /** Its own. */
+  id: string;
+  /** Id of the image. */
+  image: string;
+  /** Name of what is annotated. */
+  label: string;
+  /** Shape of the region: box, polygon, mask, point …; empty: the data are gone. */
+  kind: "box" | "polygon" | "mask" | "point";
+  /** As it stands: x0, y0, x1, y1 as shares of the image. */
+  box: [number, number, number, number];
+  /** Rings of x, y as shares, of regions that are no boxes. */
+  outline: [number, number][][];
+  /** Box as it was proposed; null: a person drew it. */
+  proposed: [number, number, number, number] | null;
+  /** Label as it was proposed; null: a person drew it. */
+  proposed_label: string | null;
+  /** Of the proposal, 0 to 1; null: a person drew it. */
+  score: number | null;
+  /** similarity, sam, imported, …; drawn by a person. */
+  source: string;
+  /** Index of the annotated region that it was made from; null: none. */
+  prompt: number | null;
+  /** What proposed it; empty: not known. */
+  model: string;
+  /** withdrawn: it was drawn, and that was undone; its box is the last it had. */
+  status: "open" | "accepted" | "rejected" | "skipped" | "withdrawn";
+  /** Whether a person changed its box or label. */
+  edited: boolean;
+  /** Number of its last event, which a decision expects; 0: none. */
+  version: number;
+  /** Number of the event that made it so; 0: none. */
+  decision: number;
+  /** Expected value of a decision: score × attention outside all regions. */
+  value: number | null;
+  /** Who decided last; null: nobody. */
+  by: string | null;
+  /** When; null: never. */
+  at: string | null;
+  /** The last comment; null: none. */
+  comment: string | null;
+}
+
+/** What one person did. */
+export interface ReviewPerson {
+  /** The person. */
+  who: string;
+  /** Items that this person decided. */
+  decisions: number;
+  /** All that this person did, comments and undoing included. */
+  events: number;
+  /** For an item; null: not measured. */
+  seconds_median: number | null;
+}
+
+/** What made proposals. */
+export interface ReviewProposer {
+  /** Its name; empty: not known. */
+  model: string;
+  /** Of its weights; empty: not known. */
+  digest: string;
+  /** How proposals were made. */
+  source: string;
+  /** How many are from it. */
+  proposals: number;
+  /** Evaluated models of the study that have the same weights. */
+  shared: string[];
+}
+
+/** Items that are not decided, the most valuable first, skipped ones last. */
+export interface ReviewQueue {
+  /** How many there are, on all pages. */
+  total: number;
+  /** What was found, in order. */
+  items: ReviewItem[];
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+}
+
+/** A region that was annotated from the start. */
+export interface ReviewRegion {
+  /** In the order of the annotation: the `prompt` of items. */
+  index: number;
+  /** Name of what is annotated. */
+  label: string;
+  /** Shape of the region: box, polygon, mask, point …; empty: the data are gone. */
+  kind: "box" | "polygon" | "mask" | "point";
+  /** x0, y0, x1, y1 as shares of the image. */
+  box: [number, number, number, number];
+  /** Rings of x, y as shares, of regions that are no boxes. */
+  outline: [number, number][][];
+}
+
+/** A region as a person drew or changed it: a box or a polygon, a label, or both. */
+export interface ReviewRegionAsked {
+  /** x0, y0, x1, y1 as shares of the image. */
+  box?: [number, number, number, number] | null;
+  /** Corners x, y as shares. */
+  polygon?: [number, number][] | null;
+  /** What it shows. */
+  label?: string | null;
+}
+
+/** An event that is kept, and what has become of what it is about. */
+export interface ReviewSaved {
+  /** As it is kept. */
+  event: ReviewEvent;
+  /** Where it stands now; null: no item is meant. */
+  item: ReviewItem | null;
+  /** Of what it is about: the item, the image, or the gold set; the next event about the same expects it. */
+  version: number;
+  /** Number of the last event of the review, whatever it is about; 0: there is none. */
+  last: number;
+  /** Whether it was there already, and nothing was written. */
+  repeated: boolean;
 }
 
 /** Verdicts on whether maps depend on what the model learnt; they do not rank methods. */
@@ -3171,18 +3679,6 @@ export function checkBackground(query: CheckBackgroundQuery = {}, asked?: Asked)
   return ask<Background>(urlOf("/api/checks/background", query), asked);
 }
 
-export type ReviewsQuery = {
-  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
-  v?: string | null;
-};
-
-export const reviewsWords: readonly string[] = ["v"];
-
-/** Stored reviews of proposed annotations */
-export function reviews(query: ReviewsQuery = {}, asked?: Asked): Promise<ReviewList> {
-  return ask<ReviewList>(urlOf("/api/reviews", query), asked);
-}
-
 export type CheckCorrectnessQuery = {
   /** A score that the study stored, metric[@threshold]. */
   metric?: string | null;
@@ -3397,4 +3893,224 @@ export const prototypeLiveWords: readonly string[] = ["v"];
 /** Change one image, and see what its similarity to a prototype does */
 export function prototypeLive(name: string, body: LiveAsked, query: PrototypeLiveQuery = {}, asked?: Asked): Promise<Live> {
   return ask<Live>(urlOf(`/api/prototypes/${encodeURIComponent(name)}/live`, query), { ...asked, method: "POST", body });
+}
+
+export type ReviewQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewWords: readonly string[] = ["v"];
+
+/** Where the review stands */
+export function review(query: ReviewQuery = {}, asked?: Asked): Promise<ReviewInfo> {
+  return ask<ReviewInfo>(urlOf("/api/review", query), asked);
+}
+
+export type ReviewQueueQuery = {
+  /** Who asks: images that must stay hidden are left out. */
+  who?: string | null;
+  /** Only of this label, as it stands. */
+  label?: string | null;
+  /** Only of this image. */
+  image?: string | null;
+  /** How many at most. */
+  limit?: number | string | null;
+  /** How many to leave out before. */
+  offset?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewQueueWords: readonly string[] = ["who", "label", "image", "limit", "offset", "v"];
+
+/** What is to decide next */
+export function reviewQueue(query: ReviewQueueQuery = {}, asked?: Asked): Promise<ReviewQueue> {
+  return ask<ReviewQueue>(urlOf("/api/review/queue", query), asked);
+}
+
+export type ReviewImageQuery = {
+  /** Who asks: images that must stay hidden are left out. */
+  who?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewImageWords: readonly string[] = ["who", "v"];
+
+/** An image with its proposals */
+export function reviewImage(image: string, query: ReviewImageQuery = {}, asked?: Asked): Promise<ReviewImage> {
+  return ask<ReviewImage>(urlOf(`/api/review/images/${encodeURIComponent(image)}`, query), asked);
+}
+
+export type ReviewHistoryQuery = {
+  /** Who asks: images that must stay hidden are left out. */
+  who?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewHistoryWords: readonly string[] = ["who", "v"];
+
+/** All that was done with a region */
+export function reviewHistory(item: string, query: ReviewHistoryQuery = {}, asked?: Asked): Promise<ReviewHistory> {
+  return ask<ReviewHistory>(urlOf(`/api/review/items/${encodeURIComponent(item)}/history`, query), asked);
+}
+
+export type ReviewEventsQuery = {
+  /** Number of the last one known. */
+  after?: number | string | null;
+  /** About proposals, or about the gold set. */
+  mode?: "review" | "gold" | null;
+  /** Who asks: images that must stay hidden are left out. */
+  who?: string | null;
+  /** How many at most. */
+  limit?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewEventsWords: readonly string[] = ["after", "mode", "who", "limit", "v"];
+
+/** What was done since */
+export function reviewEvents(query: ReviewEventsQuery = {}, asked?: Asked): Promise<ReviewEvents> {
+  return ask<ReviewEvents>(urlOf("/api/review/events", query), asked);
+}
+
+export type ReviewDecideQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewDecideWords: readonly string[] = ["v"];
+
+/** Decide */
+export function reviewDecide(body: ReviewEventAsked, query: ReviewDecideQuery = {}, asked?: Asked): Promise<ReviewSaved> {
+  return ask<ReviewSaved>(urlOf("/api/review/events", query), { ...asked, method: "POST", body });
+}
+
+export type ReviewExportQuery = {
+  /** Sightline's own JSON, or COCO's. */
+  format?: "plain" | "coco" | null;
+  /** With accepted proposals, or the gold. */
+  which?: "completed" | "gold" | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewExportWords: readonly string[] = ["format", "which", "v"];
+
+/** The annotations that the review has come to */
+export function reviewExportUrl(query: ReviewExportQuery = {}): string {
+  return urlOf("/api/review/export", query);
+}
+
+export type ReviewProposeQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const reviewProposeWords: readonly string[] = ["v"];
+
+/** Add proposals */
+export function reviewPropose(body: unknown, query: ReviewProposeQuery = {}, asked?: Asked): Promise<ProposalsAdded> {
+  return ask<ProposalsAdded>(urlOf("/api/review/proposals", query), { ...asked, method: "POST", body });
+}
+
+export type GoldListQuery = {
+  /** Who asks: images that must stay hidden are left out. */
+  who?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const goldListWords: readonly string[] = ["who", "v"];
+
+/** The gold set */
+export function goldList(query: GoldListQuery = {}, asked?: Asked): Promise<GoldList> {
+  return ask<GoldList>(urlOf("/api/review/gold", query), asked);
+}
+
+export type GoldImageQuery = {
+  /** Who asks: images that must stay hidden are left out. */
+  who?: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const goldImageWords: readonly string[] = ["who", "v"];
+
+/** A gold image */
+export function goldImage(image: string, query: GoldImageQuery = {}, asked?: Asked): Promise<GoldImage> {
+  return ask<GoldImage>(urlOf(`/api/review/gold/${encodeURIComponent(image)}`, query), asked);
+}
+
+export type RatingQuery = {
+  /** Who asks. */
+  who: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const ratingWords: readonly string[] = ["who", "v"];
+
+/** How far a person is with the questions about maps */
+export function rating(query: RatingQuery, asked?: Asked): Promise<RatingInfo> {
+  return ask<RatingInfo>(urlOf("/api/rating", query), asked);
+}
+
+export type RatingNextQuery = {
+  /** Who asks. */
+  who: string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const ratingNextWords: readonly string[] = ["who", "v"];
+
+/** The next question about maps */
+export function ratingNext(query: RatingNextQuery, asked?: Asked): Promise<RatingNext> {
+  return ask<RatingNext>(urlOf("/api/rating/next", query), asked);
+}
+
+export type RatingPictureQuery = {
+  /** Pixels of the longer side. */
+  size?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const ratingPictureWords: readonly string[] = ["size", "v"];
+
+/** A map that is to be judged */
+export function ratingPictureUrl(task: string, side: "left" | "right", query: RatingPictureQuery = {}): string {
+  return urlOf(`/api/rating/tasks/${encodeURIComponent(task)}/${encodeURIComponent(side)}.png`, query);
+}
+
+export type RatingAnswerQuery = {
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const ratingAnswerWords: readonly string[] = ["v"];
+
+/** Answer a question about maps */
+export function ratingAnswer(body: RatingAnswerAsked, query: RatingAnswerQuery = {}, asked?: Asked): Promise<RatingSaved> {
+  return ask<RatingSaved>(urlOf("/api/rating/answers", query), { ...asked, method: "POST", body });
+}
+
+export type RatingSummaryQuery = {
+  /** Who asks. */
+  who?: string | null;
+  /** Show it though questions are left. */
+  unblind?: boolean | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+};
+
+export const ratingSummaryWords: readonly string[] = ["who", "unblind", "v"];
+
+/** What people think of maps */
+export function ratingSummary(query: RatingSummaryQuery = {}, asked?: Asked): Promise<RatingSummary> {
+  return ask<RatingSummary>(urlOf("/api/rating/summary", query), asked);
 }

@@ -51,6 +51,23 @@ export const PAGES: readonly PageInfo[] = [
     has: (health) => health.prototypes.length > 0,
     component: lazy(() => import("./prototypes")),
   },
+  {
+    name: "review",
+    title: "Review",
+    path: "/review",
+    key: "r",
+    has: (health) => health.review != null,
+    component: lazy(() => import("./review")),
+  },
+  {
+    name: "rating",
+    title: "Rating",
+    path: "/rating",
+    key: "a",
+    has: (health) => (health.review?.tasks ?? 0) > 0,
+    // In one file with the review, of which it uses most.
+    component: lazy(async () => ({ default: (await import("./review")).RatingPage })),
+  },
   { name: "study", title: "Study", path: "/study", key: "s", component: lazy(() => import("./study")) },
 ];
 

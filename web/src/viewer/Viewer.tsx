@@ -45,11 +45,15 @@ export interface ViewerProps {
   regions?: readonly RegionInfo[];
   chosen?: number | null;
   onRegion?: (index: number | null) => void;
+  /** Told instead of `onRegion` where a point was chosen. */
+  onTap?: ((spot: Spot) => void) | undefined;
   outline?: Outline | null;
   peak?: Spot | null;
   box?: Box | null;
-  onBox?: (box: Box) => void;
+  onBox?: ((box: Box) => void) | undefined;
   drawing?: boolean;
+  /** The shortest side of a drawn box, as a share. */
+  leastBox?: number;
   height?: string;
   testid?: string;
   ref?: Ref<ViewerHandle>;
@@ -66,7 +70,7 @@ export function Viewer(props: ViewerProps) {
   const shown = useElementSize(pane);
   const picture = usePicture(props.image);
   const onCursor = (spot: Spot | null) => props.onCursor?.(spot && isOnImage(spot) ? spot : null);
-  const choose = (spot: Spot) => props.onRegion?.(regionAt(regions.filter(isScored), spot)?.index ?? null);
+  const choose = (spot: Spot) => props.onTap ? props.onTap(spot) : props.onRegion?.(regionAt(regions.filter(isScored), spot)?.index ?? null);
   const { listeners, box, hint } = useGestures(pane, {
     image: size,
     size: shown,
@@ -76,6 +80,7 @@ export function Viewer(props: ViewerProps) {
     onCursor,
     onTap: choose,
     onBox: props.onBox,
+    leastBox: props.leastBox,
   });
   const scene = useScene(props, picture.element, box);
   usePainting(canvas, scene, size, shown, view);

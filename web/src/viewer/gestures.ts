@@ -16,6 +16,8 @@ export interface Pane {
   onTap: (spot: Spot) => void;
   /** Missing: boxes cannot be drawn. */
   onBox?: ((box: Box) => void) | undefined;
+  /** Boxes with a shorter side, as a share, count as slips. */
+  leastBox?: number | undefined;
 }
 
 interface Finger {
@@ -112,7 +114,8 @@ export function useGestures(element: RefObject<HTMLElement | null>, pane: Pane) 
       latest.current.onTap(spot(ended.start));
     } else if (ended.box) {
       const drawn = boxBetween(spot(ended.start), spot(here(event)));
-      const large = drawn[2] - drawn[0] >= LEAST_BOX && drawn[3] - drawn[1] >= LEAST_BOX;
+      const least = latest.current.leastBox ?? LEAST_BOX;
+      const large = drawn[2] - drawn[0] >= least && drawn[3] - drawn[1] >= least;
       if (large) latest.current.onBox?.(drawn);
     }
   };

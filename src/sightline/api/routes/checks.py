@@ -1,10 +1,8 @@
-"""Checks of whether maps are about the model; reviews, where there are any."""
+"""Checks of whether maps are about the model."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
-from contextlib import closing
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -46,7 +44,6 @@ from sightline.api.schemas import (
     Reading,
     RemovalCurves,
     RemovalLine,
-    ReviewList,
     Sanity,
     SanityLine,
 )
@@ -269,34 +266,3 @@ def check_background(
     )
     lines = tuple(filled(BackgroundLine, line) for line in records(frame))
     return Background(one=first, other=second, lines=lines, note=frame.attrs["note"])
-
-
-# --- reviews -------------------------------------------------------------------------------------
-
-
-@router.get(
-    "/api/reviews",
-    response_model=ReviewList,
-    responses=_MISSING,
-    summary="Stored reviews of proposed annotations",
-    description="404 where the store holds none.",
-)
-def reviews(served: Here) -> ReviewList:
-    """Return how many reviews are stored."""
-    path = served.results.path / "reviews.sqlite"
-    if not path.is_file():
-        raise not_found(
-            "no reviews are stored: they lie in STORE/reviews.sqlite once people have reviewed "
-            "proposed annotations"
-        )
-    return ReviewList(count=_count(served))
-
-
-def _count(served: Served) -> int:
-    path = served.results.path / "reviews.sqlite"
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as found:
-            ((count,),) = found.execute("SELECT count(*) FROM reviews").fetchall()
-    except sqlite3.Error as error:
-        raise Refusal(409, f"{path.name} cannot be read: {error}") from error
-    return int(count)

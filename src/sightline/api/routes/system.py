@@ -27,6 +27,7 @@ from sightline.api.schemas import (
     MetricTable,
     ModelInfo,
     Progress,
+    ReviewHealth,
     StudyInfo,
     Table,
 )
@@ -72,7 +73,19 @@ def health(request: Request, served: Here) -> Health:
     """Tell that the service is up, what it has loaded, and what it lacks and why."""
     service = cast("Service", request.app.state.service)
     found = health_of(served, service.trouble)
-    return found.model_copy(update={"warming": service.warming})
+    told, why = _review(service)
+    missing = found.missing | ({"review": why} if why else {})
+    update = {"warming": service.warming, "review": told, "missing": missing}
+    return found.model_copy(update=update)
+
+
+def _review(service: Service) -> tuple[ReviewHealth | None, str]:
+    """Return the review that is served; or why there is none."""
+    try:
+        desk = service.desk
+        return (None, _NO_REVIEW) if desk is None else (desk.health(), "")
+    except SightlineError as error:
+        return None, str(error)
 
 
 def health_of(served: Served, trouble: str = "") -> Health:
@@ -95,7 +108,6 @@ def health_of(served: Served, trouble: str = "") -> Health:
         sparsity="sparsity" not in missing,
         checks=_checks(served),
         prototypes=tuple(benchmark_names(served.results.path)),
-        reviews=(served.results.path / "reviews.sqlite").is_file(),
         missing=missing,
     )
 
@@ -110,13 +122,12 @@ def _missing(served: Served) -> dict[str, str]:
         "checks": "" if _checks(served) else "the study ran no checks",
         "prototypes": "" if benchmark_names(served.results.path) else _NO_PROTOTYPES,
     }
-    if not (served.results.path / "reviews.sqlite").is_file():
-        found["reviews"] = "no reviews are stored"
     found["sparsity"] = found["maps"] or _why_no_sparsity(served)
     return {name: why for name, why in found.items() if why}
 
 
 _NO_PROTOTYPES = "no benchmark is stored; `sightline benchmark … --store` adds one"
+_NO_REVIEW = "no review is served; `sightline serve … --review FOLDER` serves one"
 _NO_DETECTION = "no evaluation is stored; `sightline detect … --store` adds one"
 
 

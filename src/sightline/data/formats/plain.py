@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sightline.data.problems import Problems
-    from sightline.records import Annotation
+    from sightline.records import Annotation, Region
 
-__all__ = ["FORMAT", "is_plain", "read_plain", "with_labels"]
+__all__ = ["FORMAT", "is_plain", "read_plain", "read_region", "with_labels"]
 
 FORMAT = "sightline-annotations"
 _SHAPES = ("box", "polygon", "polygons", "point", "disc", "rle")
@@ -126,6 +126,20 @@ def _read_regions(
             if not problems.skip:
                 raise InputError(f"region {position}: {error}") from error
             problems.add(f"{place}: region {position}", str(error))
+
+
+def read_region(record: Any, index: int = 0) -> Region:
+    """Return the region that a record with exact coordinates says: what `region_record` gave.
+
+    Raises
+    ------
+    InputError
+        If it has no shape, or more than one, or a value that does not fit.
+    """
+    found = present(as_object(record))
+    draft = Draft("region", None)
+    draft.add(index, _read_shape(found, "exact", None), _read_facts(found))
+    return (draft.regions + draft.dropped)[0]
 
 
 def _read_facts(record: dict[str, Any]) -> Facts:

@@ -2,7 +2,6 @@
  * The virtualised grid: only the cards in sight are there, however many images pass, and the row
  * of the current card, which keeps the focus wherever one scrolls.
  */
-import { defaultRangeExtractor, useWindowVirtualizer, type Range } from "@tanstack/react-virtual";
 import {
   useCallback,
   useEffect,
@@ -14,10 +13,11 @@ import {
   type KeyboardEvent,
   type RefObject,
 } from "react";
+import { flushSync } from "react-dom";
 
 import { Card, EmptyCard, type CardLook } from "./card";
 import type { Items } from "./items";
-import { between, GAP, gridOf, moved, moveOf, withRow, type CardSize, type Grid as Shape } from "./layout";
+import { between, edgeFor, GAP, gridOf, moved, moveOf, rowsDrawn, rowsInSight, withRow, type CardSize, type Grid as Shape } from "./layout";
 import type { Pick } from "./picked";
 import type { Place } from "./view";
 
@@ -61,20 +61,35 @@ function useMeasured(ref: RefObject<HTMLElement | null>): { width: number; top: 
   return measured;
 }
 
-function useRows(shape: Shape, top: number, current: number) {
-  const kept = Math.floor(current / shape.columns);
-  const rangeExtractor = useCallback((range: Range) => withRow(defaultRangeExtractor(range), kept, range.count), [kept]);
-  const virtual = useWindowVirtualizer({
-    count: shape.rows,
-    estimateSize: () => shape.row,
-    overscan: BEYOND,
-    rangeExtractor,
-    scrollMargin: top,
-    scrollPaddingStart: STICKY,
-    scrollPaddingEnd: STICKY,
-  });
-  useEffect(() => virtual.measure(), [virtual, shape.row]);
-  return virtual;
+/** The rows in sight as one scrolls, and how to bring one into sight. All rows are equally high. */
+function useRows(shape: Shape, top: number) {
+  const measure = useCallback(() => rowsInSight(window.scrollY - top, window.innerHeight, shape), [shape, top]);
+  const [sight, setSight] = useState(measure);
+  useLayoutEffect(() => {
+    const look = () =>
+      setSight((before) => {
+        const next = measure();
+        return before[0] === next[0] && before[1] === next[1] ? before : next;
+      });
+    // At once: what comes into sight is drawn together with the scrolling.
+    const scrolled = () => flushSync(look);
+    look();
+    window.addEventListener("scroll", scrolled, { passive: true });
+    window.addEventListener("resize", look);
+    return () => {
+      window.removeEventListener("scroll", scrolled);
+      window.removeEventListener("resize", look);
+    };
+  }, [measure]);
+  const show = useCallback(
+    (row: number, start: boolean) => {
+      const view = { from: window.scrollY - top, height: window.innerHeight, covered: STICKY };
+      const edge = edgeFor(row, shape.row, view, start);
+      if (edge !== null) window.scrollTo(0, edge + top);
+    },
+    [shape, top],
+  );
+  return { first: sight[0], last: sight[1], top, show };
 }
 
 /** Moves the focus to the current card once it is drawn. */
@@ -92,35 +107,34 @@ function useFocus(root: RefObject<HTMLElement | null>, current: number) {
   }, []);
 }
 
-type Virtual = ReturnType<typeof useRows>;
+type Rows = ReturnType<typeof useRows>;
 
 /** Goes once to the card at which the address starts; a new view starts at its top. */
-function useStart(virtual: Virtual, start: number, shape: Shape, ready: boolean): void {
+function useStart({ top, show }: Rows, start: number, shape: Shape, ready: boolean): void {
   const done = useRef(false);
   useEffect(() => {
     if (done.current || !ready || shape.rows === 0) return;
     done.current = true;
     const row = Math.min(Math.floor(start / shape.columns), shape.rows - 1);
-    const below = (virtual.scrollOffset ?? 0) > virtual.options.scrollMargin;
-    if (row > 0 || below) virtual.scrollToIndex(row, { align: "start" });
-  }, [virtual, start, shape, ready]);
+    if (row > 0 || window.scrollY > top) show(row, true);
+  }, [top, show, start, shape, ready]);
 }
 
 /** Tells which cards are drawn, and after scrolling which is the first in sight. */
-function useTold(virtual: Virtual, shape: Shape, place: Place): void {
-  const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
-  const first = Math.max(0, startIndex - BEYOND) * shape.columns;
-  const last = Math.min(shape.rows, endIndex + BEYOND + 1) * shape.columns - 1;
+function useTold(rows: Rows, shape: Shape, place: Place): void {
+  const first = Math.max(0, rows.first - BEYOND) * shape.columns;
+  const last = Math.min(shape.rows, rows.last + BEYOND + 1) * shape.columns - 1;
+  const { top } = rows;
   const { onShown, onScrolled } = place;
   useEffect(() => onShown(first, last), [first, last, onShown]);
   useEffect(() => {
     const tell = () => {
-      const passed = window.scrollY + STICKY - virtual.options.scrollMargin;
+      const passed = window.scrollY + STICKY - top;
       onScrolled(Math.max(0, Math.floor(passed / shape.row)) * shape.columns);
     };
     window.addEventListener("scroll", tell, { passive: true });
     return () => window.removeEventListener("scroll", tell);
-  }, [virtual, shape, onScrolled]);
+  }, [top, shape, onScrolled]);
 }
 
 interface CellProps extends GridProps {
@@ -163,10 +177,10 @@ export function Grid(props: GridProps) {
   const root = useRef<HTMLDivElement>(null);
   const { width, top } = useMeasured(root);
   const shape = useMemo(() => gridOf(width, width === 0 ? 0 : total, size), [width, total, size]);
-  const virtual = useRows(shape, top, current);
+  const rows = useRows(shape, top);
   const focusSoon = useFocus(root, current);
-  useTold(virtual, shape, place);
-  useStart(virtual, place.start, shape, !items.stale);
+  useTold(rows, shape, place);
+  useStart(rows, place.start, shape, !items.stale);
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (event.key === " " && event.target instanceof HTMLAnchorElement) {
@@ -182,12 +196,13 @@ export function Grid(props: GridProps) {
     if (event.shiftKey) void onPick(next, true, current);
     onCurrent(next);
     focusSoon();
-    virtual.scrollToIndex(Math.floor(next / shape.columns), { align: "auto" });
+    rows.show(Math.floor(next / shape.columns), false);
   };
   const style: CSSProperties & Record<"--card-picture", string> = {
-    height: Math.max(0, virtual.getTotalSize() - GAP),
+    height: Math.max(0, shape.rows * shape.row - GAP),
     "--card-picture": `${shape.picture}px`,
   };
+  const near = rowsDrawn([rows.first, rows.last], BEYOND, shape.rows);
   return (
     <div
       ref={root}
@@ -201,15 +216,15 @@ export function Grid(props: GridProps) {
       style={style}
       onKeyDown={onKeyDown}
     >
-      {virtual.getVirtualItems().map((row) => (
+      {withRow(near, Math.floor(current / shape.columns), shape.rows).map((row) => (
         <div
-          key={row.key}
+          key={row}
           role="row"
-          aria-rowindex={row.index + 1}
+          aria-rowindex={row + 1}
           className="gallery-row"
-          style={{ height: shape.row - GAP, transform: `translateY(${row.start - top}px)`, gap: GAP }}
+          style={{ height: shape.row - GAP, transform: `translateY(${row * shape.row}px)`, gap: GAP }}
         >
-          {between(row.index * shape.columns, Math.min((row.index + 1) * shape.columns, total) - 1).map((index) => (
+          {between(row * shape.columns, Math.min((row + 1) * shape.columns, total) - 1).map((index) => (
             <Cell key={index} {...props} index={index} shape={shape} />
           ))}
         </div>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { between, GAP, gridOf, moved, moveOf, pagesBetween, withRow, type Move } from "./layout";
+import { between, edgeFor, GAP, gridOf, moved, moveOf, pagesBetween, rowsDrawn, rowsInSight, withRow, type Move } from "./layout";
 
 describe("gridOf", () => {
   it.each([360, 390, 700, 1000, 1280, 2560])("fills %i px and no more", (width) => {
@@ -80,6 +80,32 @@ describe("pagesBetween", () => {
     expect(pagesBetween(0, 10, 60, 0)).toEqual([]);
     expect(pagesBetween(70, 80, 60, 61)).toEqual([]);
   });
+});
+
+it("rows in sight are those that the window touches, and never others", () => {
+  const grid = { row: 100, rows: 10 };
+  expect(rowsInSight(0, 250, grid)).toEqual([0, 2]);
+  expect(rowsInSight(399, 250, grid)).toEqual([3, 6]);
+  expect(rowsInSight(-500, 250, grid)).toEqual([0, 0]);
+  expect(rowsInSight(5000, 250, grid)).toEqual([9, 9]);
+  expect(rowsInSight(0, 250, { row: 100, rows: 0 })).toEqual([0, 0]);
+});
+
+it("rows are drawn that the grid has, though more were in sight before it changed", () => {
+  expect(rowsDrawn([3, 6], 2, 10)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(rowsDrawn([800, 805], 2, 10)).toEqual([7, 8, 9]);
+  expect(rowsDrawn([0, 0], 2, 0)).toEqual([]);
+});
+
+it("the window moves no further than a row needs", () => {
+  const sight = { from: 300, height: 500, covered: 50 };
+  expect(edgeFor(4, 100, sight, false)).toBeNull();
+  expect(edgeFor(3, 100, sight, false)).toBe(250);
+  expect(edgeFor(7, 100, sight, false)).toBe(350);
+  expect(edgeFor(4, 100, sight, true)).toBe(350);
+  const low = { from: 0, height: 150, covered: 50 }; // a row is higher than what is free
+  expect(edgeFor(4, 100, low, false)).toBe(350);
+  expect(edgeFor(4, 100, { ...low, from: 350 }, false)).toBeNull();
 });
 
 it("a kept row is drawn in its place, once, and only if there is such a row", () => {

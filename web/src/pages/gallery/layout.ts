@@ -38,6 +38,34 @@ export function gridOf(width: number, total: number, size: CardSize): Grid {
   };
 }
 
+/** The first and the last row that a window shows; `from` is its upper edge, from the grid's top. */
+export function rowsInSight(from: number, height: number, { row, rows }: Pick<Grid, "row" | "rows">): readonly [number, number] {
+  const at = (offset: number) => Math.min(Math.max(0, rows - 1), Math.max(0, Math.floor(offset / row)));
+  return [at(from), at(from + height)];
+}
+
+/** The rows to draw: those in sight and some beyond; what was in sight of a taller grid is not. */
+export function rowsDrawn([first, last]: readonly [number, number], beyond: number, rows: number): number[] {
+  if (rows === 0) return [];
+  return between(Math.max(0, Math.min(first, rows - 1) - beyond), Math.min(rows - 1, last + beyond));
+}
+
+/** What a window shows of the grid: its upper edge, from the grid's top, and its height. */
+export interface Sight {
+  readonly from: number;
+  readonly height: number;
+  /** Height of what covers its upper edge; as much is left free at the lower one. */
+  readonly covered: number;
+}
+
+/** Where the window's upper edge goes so that a row is in sight; null: it is. `start`: at the top. */
+export function edgeFor(index: number, row: number, { from, height, covered }: Sight, start: boolean): number | null {
+  const [top, bottom] = [index * row - covered, (index + 1) * row + covered - height];
+  if (start || top < from) return top;
+  if (bottom <= from || top === from) return null;
+  return Math.min(top, bottom); // a row that is higher than the window shows its top
+}
+
 /** `rows`, in order, with `kept` among them where the grid has it. */
 export function withRow(rows: readonly number[], kept: number, count: number): number[] {
   if (kept < 0 || kept >= count || rows.includes(kept)) return [...rows];

@@ -1,0 +1,341 @@
+"""People judge maps: ratings from 1 to 5, and choices between two, blind to the methods.
+
+A rating answers "how well does the map show what matters?". Who answers sees the image and one
+map, or two side by side, and never the name of a method: what the task shows does not hold it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+from sightline.completion.events import Event, same_person
+from sightline.completion.journal import TaskRecord
+from sightline.completion.states import Key, fold
+from sightline.data.formats.checks import show
+from sightline.records import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sightline.completion.events import Json, Stored
+    from sightline.completion.journal import Journal
+    from sightline.stats.agreement import Alpha
+
+__all__ = [
+    "Answer",
+    "Judged",
+    "RatingSummary",
+    "answers",
+    "draw_images",
+    "draw_tasks",
+    "next_tasks",
+    "rating_event",
+    "shown_task",
+    "summarise_ratings",
+]
+
+_SCALE = (1.0, 5.0)
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+def draw_tasks(
+    images: Iterable[str],
+    methods: Sequence[str],
+    seed: int,
+    *,
+    pairs: bool = True,
+    ratings: bool = True,
+    count: int | None = None,
+) -> tuple[TaskRecord, ...]:
+    """Draw questions about the maps of images, in random order.
+
+    Parameters
+    ----------
+    images : iterable of str
+        Ids of the images.
+    methods : sequence of str
+        Names of the maps: "cls", "gradcam@layer4", ….
+    seed : int
+        The same seed draws the same tasks, whatever the order of images and methods.
+    pairs, ratings : bool
+        Ask for choices between two maps of an image, each pair once; for ratings of each map.
+        Which map is on the left is drawn.
+    count : int, optional
+        Only so many tasks, drawn at random; all unless given.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to ask, or a name is given twice.
+
+    Examples
+    --------
+    >>> tasks = draw_tasks(["a.jpg", "b.jpg"], ["cls", "rollout"], seed=0)
+    >>> sorted(task.kind for task in tasks)
+    ['choose', 'choose', 'rate', 'rate', 'rate', 'rate']
+    """
+    chosen, names = sorted(images), sorted(methods)
+    for what, given in (("image", chosen), ("method", names)):
+        if twice := [a for a, b in pairwise(given) if a == b]:
+            raise InputError(f"{what} {twice[0]!r} is given twice")
+    found = [
+        _task(seed, image, shown)
+        for image in chosen
+        for shown in [
+            *((name,) for name in names if ratings),
+            *(pair for pair in combinations(names, 2) if pairs),
+        ]
+    ]
+    if not found:
+        raise InputError(
+            f"nothing to ask: {len(chosen)} images, {len(names)} methods, ratings {ratings}, "
+            f"pairs {pairs}"
+        )
+    if count is not None and not 1 <= count <= len(found):
+        raise InputError(f"count must be from 1 to the {len(found)} tasks, got {show(count)}")
+    found.sort(key=lambda task: _rank(seed, "order", task.id))
+    return tuple(found[:count])
+
+
+def draw_images(images: Iterable[str], count: int, seed: int) -> tuple[str, ...]:
+    """Draw images at random; a larger draw of the same seed holds the smaller.
+
+    >>> draw_images(["a", "b", "c"], 2, seed=0)
+    ('b', 'c')
+    """
+    return tuple(sorted(sorted(images, key=lambda one: _rank(seed, "image", one))[:count]))
+
+
+def _task(seed: int, image: str, shown: tuple[str, ...]) -> TaskRecord:
+    kind = "rate" if len(shown) == 1 else "choose"
+    name = _rank(seed, kind, image, *shown)
+    if name[-1] in "13579bdf":
+        shown = shown[::-1]
+    return TaskRecord(f"task-{name[:24]}", image, kind, shown)
+
+
+def _rank(seed: int, *words: str) -> str:
+    return sha256("\0".join((f"rating/{seed}", *words)).encode()).hexdigest()
+
+
+def shown_task(task: TaskRecord) -> Json:
+    """Return what a person is shown of a task; no method is named.
+
+    ``sides`` are the names by which the maps are asked for: "left" and "right", or "left" alone.
+    """
+    sides = ["left", "right"][: len(task.methods)]
+    return {"id": task.id, "image_id": task.image_id, "kind": task.kind, "sides": sides}
+
+
+def method_of(task: TaskRecord, side: str) -> str:
+    """Return the method whose map is on a side; for the service, which draws it."""
+    sides = ["left", "right"][: len(task.methods)]
+    if side not in sides:
+        raise UnknownNameError(
+            f"task {task.id} has no side {show(side)}; sides: {', '.join(sides)}"
+        )
+    return task.methods[sides.index(side)]
+
+
+def next_tasks(journal: Journal, who: str) -> tuple[TaskRecord, ...]:
+    """Return the tasks that a person has not answered, in an order of their own."""
+    person = same_person(who)
+    states = fold(journal.events(mode="rating"))
+    left = [
+        task
+        for task in journal.tasks()
+        if (state := states.get(Key("rating", task.image_id, task.id, person))) is None
+        or state.status != "answered"
+    ]
+    return tuple(sorted(left, key=lambda task: _rank(0, "person", person, task.id)))
+
+
+def rating_event(
+    task: TaskRecord,
+    answer: int | str,
+    *,
+    who: str,
+    id: str,  # noqa: A002  # that of the event
+    seconds: float | None = None,
+    comment: str = "",
+) -> Event:
+    """Return the event of an answer, for `Journal.append`: 1 to 5, or left, right, equal."""
+    data = {"answer": answer}
+    return Event(id, who, "rating", task.kind, task.image_id, task.id, data, seconds, comment)
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person answered: `value` 1 to 5; of a choice 1 left, 0 right, 0.5 equal."""
+
+    task: TaskRecord
+    person: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A figure of a method, over images and people.
+
+    Attributes
+    ----------
+    method : str
+        The method; "a > b" for a pair.
+    value, low, high : float
+        The mean rating, or the share of choices won (a tie is half a win); the ends of an
+        interval for other images and other people, NaN below two of either.
+    answers, images, people : int
+        How many there are.
+    """
+
+    method: str
+    value: float
+    low: float
+    high: float
+    answers: int
+    images: int
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSummary:
+    """What people said about maps.
+
+    Attributes
+    ----------
+    ratings : tuple of Judged
+        Mean rating of each method, best first.
+    wins : tuple of Judged
+        Share of its choices that each method wins, best first.
+    pairs : tuple of Judged
+        Share of choices between two methods that the first wins.
+    ratings_alpha, choices_alpha : Alpha
+        How far people agree: on ratings as ranks, on choices as they are.
+    left : Judged
+        Share of choices for the left side, whatever was there: 0.5 unless the side mattered.
+    """
+
+    ratings: tuple[Judged, ...]
+    wins: tuple[Judged, ...]
+    pairs: tuple[Judged, ...]
+    ratings_alpha: Alpha
+    choices_alpha: Alpha
+    left: Judged
+
+
+_CHOICES = {"left": 1.0, "right": 0.0, "equal": 0.5}
+
+
+def answers(tasks: Iterable[TaskRecord], events: Iterable[Stored]) -> list[Answer]:
+    """Return the answers that count, of tasks and events of mode "rating"."""
+    known = {task.id: task for task in tasks}
+    found = []
+    for key, state in fold(events).items():
+        if state.status == "answered" and key.item in known:
+            said = state.answer
+            value = _CHOICES[said] if isinstance(said, str) else float(said or math.nan)
+            found.append(Answer(known[key.item], key.person, value))
+    return found
+
+
+def summarise_ratings(
+    given: Iterable[Answer], *, confidence: float = 0.95, seed: int = 0
+) -> RatingSummary:
+    """Return mean ratings, win rates and agreement, with intervals.
+
+    Images and people both vary, and each person's answers belong together as each image's do: the
+    intervals are for other images and other people (see `sightline.stats`).
+
+    Parameters
+    ----------
+    given : iterable of Answer
+        See `answers`.
+    confidence : float
+        Of the intervals.
+    seed : int
+        Of the bootstrap for agreement.
+    """
+    found = sorted(given, key=lambda one: (one.task.id, one.person))
+    rated = [one for one in found if one.task.kind == "rate"]
+    chosen = [one for one in found if one.task.kind == "choose"]
+    by_method: dict[str, list[Answer]] = {}
+    for one in rated:
+        by_method.setdefault(one.task.methods[0], []).append(one)
+    wins: dict[str, list[Answer]] = {}
+    pairs: dict[str, list[Answer]] = {}
+    for one in chosen:
+        left, right = one.task.methods
+        for method, value in ((left, one.value), (right, 1 - one.value)):
+            won = Answer(one.task, one.person, value)
+            wins.setdefault(method, []).append(won)
+            if method == min(left, right):
+                pairs.setdefault(f"{method} > {max(left, right)}", []).append(won)
+    return RatingSummary(
+        ratings=_ranked(by_method, confidence, _SCALE),
+        wins=_ranked(wins, confidence, (0.0, 1.0)),
+        pairs=tuple(_judged(name, pairs[name], confidence, (0.0, 1.0)) for name in sorted(pairs)),
+        ratings_alpha=_alpha(rated, "ordinal", confidence, seed),
+        choices_alpha=_alpha(chosen, "nominal", confidence, seed),
+        left=_judged("left", chosen, confidence, (0.0, 1.0)),
+    )
+
+
+def _ranked(
+    groups: Mapping[str, list[Answer]], confidence: float, limits: tuple[float, float]
+) -> tuple[Judged, ...]:
+    found = [_judged(name, group, confidence, limits) for name, group in groups.items()]
+    return tuple(sorted(found, key=lambda one: (-one.value, one.method)))
+
+
+def _judged(
+    name: str, group: Sequence[Answer], confidence: float, limits: tuple[float, float]
+) -> Judged:
+    from sightline.stats._crossed import crossed_mean
+
+    people = {one.person for one in group}
+    if not group:
+        return Judged(name, math.nan, math.nan, math.nan, 0, 0, 0)
+    table = _table(group, "image_id")
+    found = crossed_mean(table, confidence=confidence, limits=limits)
+    return Judged(name, *found[:3], len(group), found.images, len(people))
+
+
+def _table(group: Sequence[Answer], unit: str) -> NDArray[np.float64]:
+    """Return the mean answer of each person on each unit (units, people); NaN where there is none.
+
+    The unit is the image ("image_id") or the task ("id").
+    """
+    import numpy as np
+
+    units = {name: place for place, name in enumerate(sorted({_of(one, unit) for one in group}))}
+    people = {name: place for place, name in enumerate(sorted({one.person for one in group}))}
+    sums, counts = np.zeros((2, len(units), len(people)))
+    for one in group:
+        place = units[_of(one, unit)], people[one.person]
+        sums[place] += one.value
+        counts[place] += 1
+    sums[counts == 0] = np.nan
+    found: NDArray[np.float64] = sums / np.maximum(counts, 1)
+    return found
+
+
+def _of(one: Answer, unit: str) -> Any:
+    return getattr(one.task, unit)
+
+
+def _alpha(group: Sequence[Answer], level: Any, confidence: float, seed: int) -> Alpha:
+    from sightline.stats.agreement import krippendorff_alpha
+
+    return krippendorff_alpha(_table(group, "id").T, level=level, confidence=confidence, seed=seed)
