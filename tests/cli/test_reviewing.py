@@ -14,6 +14,7 @@ from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals, write_proposals
 from sightline.completion.review import Review
 from sightline.data import load_dataset, read_annotations
+from sightline.data.writing import write_annotations
 from sightline.executors import run_study
 from sightline.records import Region
 from sightline.study import Study
@@ -65,6 +66,21 @@ def test_maps_of_other_images_are_not_asked_about(folder: Path, tmp_path: Path) 
     run("review", "new", "O", "--data", "photos")
     said = error("review", "ask", tmp_path / "O", store)
     assert "has none of the" in said
+
+
+def test_results_of_a_detector_are_added(folder: Path, tmp_path: Path) -> None:
+    dataset = load_dataset("facades", count=10, seed=1)
+    write_annotations(dataset, tmp_path / "coco.json", format="coco")
+    known = json.loads((tmp_path / "coco.json").read_text())
+    one = {"image_id": known["images"][0]["id"], "category_id": known["categories"][0]["id"]}
+    found = [one | {"bbox": [10, 20, 30, 40], "score": 0.5}]
+    (tmp_path / "results.json").write_text(json.dumps(found))
+    words = ("review", "add", folder, tmp_path / "results.json")
+    assert "Added: 1 of 1" in run(*words, "--coco", tmp_path / "coco.json").stdout
+    with Journal.open(folder) as journal:
+        (item,) = journal.items()
+    assert (item.image_id, item.source) == (dataset.ids[0], "imported")
+    assert "coco" in error(*words)
 
 
 def said_json(*arguments: object) -> Any:

@@ -195,21 +195,30 @@ def _show_made(journal: "Journal", folder: Path) -> None:
     )
 
 
-def _read_proposals(path: Path) -> Any:
+def _read_proposals(path: Path, coco: Path | None = None) -> Any:
     from sightline.completion.proposals import read_proposals
 
-    return read_proposals(path)
+    return read_proposals(path, coco=coco)
 
 
 @review.command()
 def add(
     folder: Annotated[Path, _FOLDER],
-    proposals: Annotated[Path, typer.Argument(help="File of proposals.")],
+    proposals: Annotated[
+        Path,
+        typer.Argument(
+            help="File of proposals, or of regions with scores: COCO, COCO results, JSON, CSV."
+        ),
+    ],
+    coco: Annotated[
+        Path | None,
+        typer.Option(help="COCO file whose images and categories a list of COCO results means."),
+    ] = None,
 ) -> None:
     """Add proposals to a review; those that it has already change nothing."""
     from sightline.completion.journal import Journal
 
-    found = _read_proposals(proposals)
+    found = _read_proposals(proposals, coco)
     with Journal.open(folder) as journal:
         new = journal.add_proposals(found)
     show(f"Added: {new:,} of {len(found.items):,} proposals; the others were there already.")

@@ -110,7 +110,7 @@ def draw_images(images: Iterable[str], count: int, seed: int) -> tuple[str, ...]
     """Draw images at random; a larger draw of the same seed holds the smaller.
 
     >>> draw_images(["a", "b", "c"], 2, seed=0)
-    ('b', 'c')
+    ('a', 'c')
     """
     return tuple(sorted(sorted(images, key=lambda one: _rank(seed, "image", one))[:count]))
 
