@@ -135,6 +135,12 @@ STORED: dict[str, list[Any]] = {
     "number": [3, 7],
     "prototype": [3],
 }
+FEW = settings(
+    max_examples=5,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
 CHECKS = (
     known_checks.not_a_server_error,
     known_checks.status_code_conformance,
@@ -187,12 +193,7 @@ def test_nothing_that_is_asked_breaks_the_service(
 ) -> None:
     mode = GenerationMode.POSITIVE if fits else GenerationMode.NEGATIVE
 
-    @settings(
-        max_examples=5,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-    )
+    @FEW
     @given(case=asked[path][method].as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
         answer = case.call(headers=HERE, timeout=300)

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 import schemathesis
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from schemathesis import GenerationMode
 
 from sightline.api import create_app, reviewing
@@ -29,7 +29,7 @@ from sightline.data.annotations import read_annotation_file
 from sightline.data.choice import DataChoice
 from sightline.records import Region
 from tests.api.asking import get, refused
-from tests.api.test_openapi import CHECKS, HERE, ROUTES
+from tests.api.test_openapi import CHECKS, FEW, HERE, ROUTES
 from tests.api.test_serving import refused as refused_command
 from tests.api.test_serving import serving
 
@@ -554,12 +554,7 @@ def test_nothing_that_is_asked_breaks_a_review(
     mode = GenerationMode.POSITIVE if fits else GenerationMode.NEGATIVE
     known = {"image": "facade-00000.png", "item": f"{COUNT - 2:016x}"}
 
-    @settings(
-        max_examples=5,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-    )
+    @FEW
     @given(case=asked[path][method].as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
         if fits and isinstance(case.body, dict):
