@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
+AUDIT := .venv-audit
 PIP := -m pip --disable-pip-version-check
 # What is compiled once is kept, whatever the shell says.
 KEEP := PYTHONDONTWRITEBYTECODE=
@@ -14,13 +15,14 @@ NODE := $(shell command -v npm 2>/dev/null)
 NPM := --no-audit --no-fund --prefer-offline
 NO_NODE := Node 20.19 or newer is not installed (https://nodejs.org): the web app is not built
 
-.PHONY: help demo test lint bench docs clean chromium compiled web web-if-node web-test
+.PHONY: help demo test lint audit bench docs clean chromium compiled pytest web web-if-node web-test
 
 help:
 	@echo "make demo   install, run the study that ships into runs/demo, end with its report"
 	@echo "make web    build the web app that \`sightline serve\` shows (needs Node)"
 	@echo "make test   lint + types + layer contract + all tests, the app's in a browser too"
-	@echo "make lint   the first three alone"
+	@echo "make lint   the first three alone, and whether every package is pinned"
+	@echo "make audit  known weaknesses of these packages (asks PyPI)"
 	@echo "make bench  ours beside the peers, with ratios"
 	@echo "make docs   build the documentation into site/"
 	@echo "make clean  remove everything that can be made again"
@@ -37,11 +39,14 @@ demo: $(STAMP) web-if-node
 	$(KEEP) $(BIN)/sightline demo
 	@if [ -f $(APP) ]; then echo "Look at it in a browser: $(BIN)/sightline serve runs/demo"; fi
 
-# Two things at a time: packages beside the app, then the linters beside what tests will need. Tests
-# in three workers: one more costs as much to start as it saves in waiting.
+# Packages beside the app, then the linters beside what tests will need, then beside the tests.
 test: chromium
-	@$(MAKE) --no-print-directory -j2 --output-sync $(STAMP) web-test compiled lint
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory -j3 --output-sync $(STAMP) web-test compiled lint pytest
+
+# Three workers: one more costs as much to start as it saves in waiting. The plus has what they say
+# shown as it comes.
+pytest: compiled web-test
+	+$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
 
 # One process imports all tests and runs those that compile kernels: what it compiles, the workers
 # of pytest and the many processes that tests start would else compile side by side.
@@ -82,6 +87,17 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python $(PIP) check
+	$(BIN)/python .ci/packages.py
+
+# Where PyPI's data base cannot be asked, it says so and fails: no answer is not a good one.
+audit: $(AUDIT)/.installed
+	$(AUDIT)/bin/python .ci/packages.py --audit $(AUDIT)/bin/pip-audit
+
+$(AUDIT)/.installed:
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python $(PIP) install -q pip-audit
+	touch $@
 
 $(BENCH)/.installed: benchmarks/requirements.txt benchmarks/requirements-no-deps.txt $(STAMP)
 	$(PYTHON) -m venv $(BENCH)
@@ -102,5 +118,5 @@ docs: $(STAMP)
 
 clean:
 	rm -rf web/node_modules src/sightline/api/static
-	rm -rf $(VENV) $(BENCH) site runs/demo runs/photos dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(AUDIT) site runs/demo runs/photos dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

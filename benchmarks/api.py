@@ -2,6 +2,7 @@
 
     python -m benchmarks.api runs/demo           # once the service has prepared itself
     python -m benchmarks.api runs/demo --cold    # from the moment at which it listens
+    python -m benchmarks.api runs/demo --minutes 5 --study    # while a study runs beside it
 
 The service runs in a process of its own, as `sightline serve` does; the clients run in this one,
 on the same cores. Each client opens the app as a person does: a gallery with thumbnails, an image
@@ -11,6 +12,11 @@ requests a second, and the processor time and the memory of the service as the m
 
 A service prepares what is likely to be asked for when it starts, and tells so at /api/health. The
 minute begins after that, unless `--cold` is given; how long it took is printed.
+
+With `--study`, `sightline run` computes a study of facades with `demo/vit` all the while, with one
+worker, in a process of its own, as somebody would start it in another terminal: with the priority
+that programs have, unless `--nice` says otherwise. When one is done, the next begins.
+Printed is how much of the time one ran, and how much of the processors it got.
 """
 
 from __future__ import annotations
@@ -20,15 +26,23 @@ import asyncio
 import json
 import os
 import random
-import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
+
+from benchmarks._serving import COMMAND, cpu_seconds, memory_mb, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CLIENTS, SECONDS, TARGET_MS = 50, 60.0, 300.0
 # Seconds before memory must be flat, and by what share it may still grow; seconds to wait for a
@@ -209,16 +223,92 @@ async def wait_until_warm(address: tuple[str, int]) -> None:
     raise TimeoutError(f"the service still prepares itself after {PATIENCE:.0f} s")
 
 
-def cpu_seconds(process: int) -> float:
-    """Return the processor time that a process has taken."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+# --- a study beside it ----------------------------------------------------------------------------
+
+STUDY = {
+    "data": {"name": "facades", "count": 400},
+    "models": ["demo/vit"],
+    "methods": ["cls", "rollout", "gradcam", "random"],
+    "keep_maps": "grid",
+}
 
 
-def memory_mb(process: int) -> float:
-    """Return the memory that a process holds."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+class Studying:
+    """Runs one study after the other, each under a name of its own, until told to end."""
+
+    def __init__(self, folder: Path, nice: int) -> None:
+        self.folder, self.nice = folder, nice
+        self.done, self.failed, self.running_s, self.cpu_s = 0, "", 0.0, 0.0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.ended = False
+        self.thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        number = 0
+        while not self.ended and not self.failed:
+            number += 1
+            study = self.folder / f"beside-{number}.yml"
+            study.write_text(json.dumps({"name": study.stem, **STUDY}))  # JSON is YAML
+            self._one(study)
+
+    def _one(self, study: Path) -> None:
+        words = ["run", str(study), "--out", str(self.folder), "--workers", "1"]
+        log, begun = self.folder / "log", time.perf_counter()
+        with log.open("wb") as told:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", f"import os; os.nice({self.nice}); {COMMAND}", *words],
+                stdout=told, stderr=told, start_new_session=True,
+            )  # fmt: skip
+            _, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.running_s += time.perf_counter() - begun
+        self.cpu_s += used.ru_utime + used.ru_stime
+        if self.process.returncode == 0:
+            self.done += 1
+            shutil.rmtree(self.folder / study.stem)
+        elif not self.ended:
+            self.failed = log.read_text("utf-8", "replace")[-2000:]
+
+    def wait(self) -> None:
+        """Wait until the first one computes."""
+        until = time.perf_counter() + PATIENCE
+        while time.perf_counter() < until and not self.failed:
+            if any(self.folder.glob("beside-*/rows/*")):
+                return
+            time.sleep(0.5)
+        raise RuntimeError(f"no study began: {self.failed}")
+
+    def end(self) -> None:
+        """End the one that runs."""
+        self.ended = True
+        if self.process is not None and self.process.returncode is None:
+            os.killpg(self.process.pid, 15)
+        self.thread.join()
+
+
+@contextmanager
+def studying(nice: int) -> Iterator[Studying]:
+    """Have studies computed; end them afterwards, and say what they got."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Studying(Path(folder), nice)
+        begun = time.perf_counter()
+        found.thread.start()
+        try:
+            found.wait()
+            yield found
+        finally:
+            found.end()
+            whole = time.perf_counter() - begun
+            print(
+                f"studies beside it: {found.done} done and one begun; one ran "
+                f"{found.running_s / whole:.0%} of {whole:.0f} s and took {found.cpu_s:.0f} s of "
+                f"processor time, nice {nice}"
+            )
+            if found.failed:
+                print(f"A STUDY FAILED:\n{found.failed}")
+
+
+# --- what it takes --------------------------------------------------------------------------------
 
 
 async def watch(process: int, until: float, found: list[tuple[float, float]]) -> None:
@@ -280,28 +370,24 @@ def main(arguments: list[str] | None = None) -> Measured:
     parser.add_argument("store", type=Path, help="folder of a study's results")
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--minutes", type=float, help="in place of seconds")
     parser.add_argument("--cold", action="store_true", help="do not wait until it is prepared")
+    parser.add_argument("--study", action="store_true", help="compute studies beside it")
+    parser.add_argument("--nice", type=int, default=0, help="priority of these studies: 0 to 19")
     asked = parser.parse_args(arguments)
-    command = [sys.executable, "-c", "from sightline.cli import main; main()", "serve"]
-    service = subprocess.Popen(
-        [*command, str(asked.store), "--port", "0", "--no-open"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert service.stdout is not None
-        line = service.stdout.readline()
-        found = re.search(r"http://([\d.]+):(\d+)", line)
-        assert found, line
-        address = found[1], int(found[2])
+    seconds = 60 * asked.minutes if asked.minutes else asked.seconds
+    with ExitStack() as stack:
+        running = stack.enter_context(serving(asked.store))
+        address, process = (running.host, running.port), running.process.pid
         begun = time.perf_counter()
         if not asked.cold:
             asyncio.run(wait_until_warm(address))
-        print(f"{asked.clients} clients, {asked.seconds:.0f} s, {asked.store}")
-        took = f"{time.perf_counter() - begun:.0f} s, {cpu_seconds(service.pid):.0f} s of processor"
+        print(f"{asked.clients} clients, {seconds:.0f} s, {asked.store}")
+        took = f"{time.perf_counter() - begun:.0f} s, {cpu_seconds(process):.0f} s of processor"
         print(f"{'begun as soon as it listened' if asked.cold else f'prepared in {took}'}\n")
-        return asyncio.run(measure(address, service.pid, asked.clients, asked.seconds))
-    finally:
-        service.terminate()
-        service.wait()
+        if asked.study:
+            stack.enter_context(studying(asked.nice))
+        return asyncio.run(measure(address, process, asked.clients, seconds))
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ except ImportError:
 
 TOLERANCE = 1e-12
 EVERY = ("percentile", "mass60", "mean", "matched")
+RANKED = ("percentile", "matched")  # what the fused kernels select
 BATCH = {16: 65536, 224: 4096, 518: 768}
 QUICK = {16: 512, 224: 16}
 
@@ -70,12 +71,15 @@ def cases(count: int, size: int, device: str) -> Iterator[Case]:
     yield "signed", signed, masks, {"selection": ("percentile", "matched"), "sign": "signed"}
     yield "25 boxes", maps, masks, {"selection": EVERY, "regions": boxes}
     yield "25 boxes, tied", tied, None, {"selection": EVERY, "regions": boxes}
+    yield "25 boxes, matched", maps, masks, {"selection": RANKED, "regions": boxes}
+    yield "half, matched", maps.half(), masks, {"selection": RANKED}
     yield "25 boxes, zero", torch.zeros_like(maps), masks, {"regions": boxes}
 
 
 def columns(scores: Scores) -> dict[str, Array]:
     regions = (scores.regions or {}).items()
     found = dict(scores) | {f"region's {name}": column for name, column in regions}
+    found |= {f"curve {name}": curve for name, curve in scores.curves.items()}
     return {name: to_numpy(column) for name, column in found.items()}
 
 
@@ -95,9 +99,9 @@ def difference(seen: Mapping[str, Array], wanted: Mapping[str, Array]) -> tuple[
 
 def compare(case: Case) -> tuple[float, str, int]:
     _, maps, masks, options = case
-    seen = columns(score_maps(maps, masks, **options))
+    seen = columns(score_maps(maps, masks, **options, curves=True))
     on_cpu = [None if a is None else a.cpu().numpy() for a in (maps, masks)]
-    wanted = columns(score_maps(*on_cpu, **options))
+    wanted = columns(score_maps(*on_cpu, **options, curves=True))
     return (*difference(seen, wanted), len(wanted))
 
 
@@ -194,10 +198,12 @@ def torch_pass_on_cpu() -> AbstractContextManager[object]:
 
     usual = engine._measure
 
-    def measure(maps: Any, masks: Any, plan: Any, table: Any, drop: bool, threads: Any) -> Any:
+    def measure(
+        maps: Any, masks: Any, plan: Any, table: Any, drop: bool, threads: Any, begun: Any = None
+    ) -> Any:
         if is_torch(maps):
             return _torch.measure(maps, masks, plan, table=table, drop=drop)
-        return usual(maps, masks, plan, table, drop, threads)
+        return usual(maps, masks, plan, table, drop, threads, begun)
 
     return mock.patch.object(engine, "_measure", measure)
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.no_network import refuse_network
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,6 +37,8 @@ settings.register_profile(
     max_examples=60,  # the suite has its time
 )
 settings.load_profile("sightline")
+# What tests run in this process (studies, reports, the service, commands) needs none.
+refuse_network()
 
 
 # Folders whose tests share a service, a browser or reports: one worker makes them, once.
@@ -42,7 +46,8 @@ _TOGETHER = ("e2e", "api", "analysis")
 # What takes long, for workers to begin with: begun last, one of them is waited for alone.
 _LONG = (
     *_TOGETHER,
-    *("report/test_browser.py", "executors/test_kills.py", "maps/test_deciding.py"),
+    *("report/test_browser.py", "executors/test_kills.py", "executors/test_ray.py"),
+    "maps/test_deciding.py",
     *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
     *("detection/test_simulations.py", "common/test_methods.py", "analysis/test_sparsity.py"),
     *("executors/test_processes.py", "executors/test_same.py", "report/test_write.py"),

@@ -50,3 +50,26 @@ def scenes(draw: st.DrawFn, *, tame: bool = False) -> tuple[Any, Any]:
         place = draw(st.integers(0, mask.size - 1))
         mask.flat[place] = True
     return attention, mask
+
+
+# What a map may hold that a picture never does.
+WILD = [0.0, -0.0, 1.0, 1e300, -1e300, 5e-324, 2.2e-308, 1e-45, np.nan, np.inf, -np.inf]
+KINDS = ["?", "i1", "u1", ">i2", "i8", "u8", "f2", "f4", ">f4", "f8", ">f8", "g"]
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[Any, Any]:
+    """Maps of any real type, some not finite, and a mask: one pixel, one row, or a small square."""
+    shape = draw(SHAPES)
+    kind = np.dtype(draw(st.sampled_from(KINDS)))
+    count = draw(st.integers(1, 4))
+    if kind.kind == "f":
+        with np.errstate(all="ignore"):  # in few bits the largest is infinite, the smallest 0
+            values = np.array(WILD).astype(kind)
+        chosen = draw(hnp.arrays(np.intp, (count, *shape), elements=st.integers(0, len(WILD) - 1)))
+        tame = draw(st.lists(st.booleans(), min_size=count, max_size=count))
+        chosen[tame] %= 3
+        attention = values[chosen]
+    else:
+        attention = draw(hnp.arrays(kind, (count, *shape)))
+    return attention, draw(hnp.arrays(np.bool_, shape))

@@ -69,7 +69,9 @@ def run(repeats: int, *, small: bool = False) -> list[Line]:
         lines += scenario(places, labelling, model, (repeats, few), np.random.default_rng([6, at]))
     lines += wrong_conclusions(places, few)
     lines += not_told_apart(places, 2 if small else 4)
-    lines += labelling_test(facades, repeats, few, 40 if small else 120)
+    # Cheap ones, and a rate of .05 is better known by more.
+    many = repeats if small else 3 * repeats
+    lines += labelling_test(facades, many, few, 40 if small else 120)
     return lines + delta_test(facades, repeats, 24 if small else IMAGES)
 
 
@@ -198,7 +200,7 @@ def positive_unlabelled(
         recall, area, attended, counts = (
             table[name][images] for name in ("recall", "area", "attended", "instances")
         )
-        who, kinds = range(IMAGES), list(labels[images])
+        who, kinds = range(IMAGES), labels[images]
         own, pool = (
             pu_iou(
                 recall,
@@ -270,9 +272,7 @@ def _stratified(
         return np.nan
     gold = np.concatenate([side[: GOLD // 2 + 1] for side in sides])
     rest = np.concatenate([side[GOLD // 2 + 1 :] for side in sides])
-    found = ppi_mean(
-        y[gold], f[gold], f[rest], strata=list(many[gold]), rest_strata=list(many[rest])
-    )
+    found = ppi_mean(y[gold], f[gold], f[rest], strata=many[gold], rest_strata=many[rest])
     return float(found.low <= truth <= found.high)
 
 
@@ -363,14 +363,13 @@ def _flagged(table: dict[str, Floats]) -> float:
     return divergence(*(table[name] for name in names)).share
 
 
-def labelling_test(places: Places, repeats: int, few: int, n: int) -> list[Line]:
+def labelling_test(places: Places, many: int, few: int, n: int) -> list[Line]:
     """How often labels dealt out at random look chosen, and how often chosen ones do."""
     rng = np.random.default_rng([6, 500])
     atoms = [place.atoms for place in places]
     line = overlaps(list(paint(places, "drawn", rng)), atoms, PERCENTILE)
     areas = [place.masks[: place.instances].sum((1, 2)) for place in places]
     recall = [recalls(place, line, i) for i, place in enumerate(places)]
-    many = 3 * repeats  # cheap ones, and a rate of .05 is better known by more
     plans = (
         ("area", areas, "one random instance labelled", _one, many),
         ("area", areas, "some random instances labelled", _some, many),

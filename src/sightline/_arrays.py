@@ -69,6 +69,8 @@ def divide(numerator: Array, denominator: Array) -> Array:
         return np.divide(
             numerator, denominator, out=np.full(shape, np.nan), where=denominator != 0
         )[()]
+    if is_torch(numerator) and is_torch(denominator):  # in few steps: each is sent to the device
+        return nan_where(denominator == 0, numerator / denominator)
     xp = namespace(numerator, denominator)
     zero = denominator == 0
     safe = xp.where(zero, xp.ones_like(denominator), denominator)
@@ -89,6 +91,10 @@ def nan_where(condition: Array, value: Array) -> Array:
     """Replace values by NaN where the condition holds."""
     if isinstance(value, np.ndarray):
         return np.where(condition, np.nan, value)[()]
+    if is_torch(value) and is_torch(condition) and condition.ndim <= value.ndim:
+        there = zip(condition.shape[::-1], value.shape[::-1], strict=False)
+        if all(a in (1, b) for a, b in there):
+            return value.masked_fill(condition, np.nan)
     xp = namespace(condition, value)
     result = xp.where(condition, xp.full_like(value, xp.nan), value)
     return result if result.shape else result[()]  # numpy's arrays without axes become numbers

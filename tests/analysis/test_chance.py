@@ -56,7 +56,7 @@ def crossed(results: Results, metric: str, **words: Any) -> Any:
             alike = [i for i in range(n) if maps.classes[i] == maps.classes[j]]
             scores = score_maps(
                 np.stack([maps.maps[i] for i in alike]),
-                regions=[maps.regions[j]] * len(alike),
+                regions=[maps.regions[j]],  # of all maps
                 ignore=maps.unseen[j],
                 metrics=[metric],
                 sign=maps.sign,  # type: ignore[arg-type]

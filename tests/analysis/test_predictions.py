@@ -20,7 +20,8 @@ from sightline.analysis.predictions import PREDICTIONS, predictions_of, stored_p
 from sightline.models import load_model
 from sightline.records import InputError
 from sightline.results import open_results
-from sightline.store import Store
+from sightline.store import Store, write_rows
+from sightline.store.checksums import save_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,7 +173,7 @@ def changed_manifest(store: Path, **models: str) -> None:
     path = store / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["models"][0] |= models
-    path.write_text(json.dumps(manifest))
+    save_json(path, manifest)
 
 
 @pytest.mark.parametrize("what", ["digest", "fit"])
@@ -210,7 +211,7 @@ def test_a_manifest_without_models_is_named(store: Path, shelf: Shelf) -> None:
     path = store / "manifest.json"
     manifest = json.loads(path.read_text())
     del manifest["models"][1]["fit"]
-    path.write_text(json.dumps(manifest))
+    save_json(path, manifest)
     with pytest.raises(InputError, match=r"must hold a list of models, each with .*; 'fit'"):
         ask(store)
 
@@ -282,7 +283,7 @@ def test_what_is_stored_must_fit(store: Path, shelf: Shelf, damage: str) -> None
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-20])
     elif damage in DAMAGE[5:]:
-        pq.write_table(damage_table(pq.read_table(path), damage), path)
+        write_rows(path, damage_table(pq.read_table(path), damage))
     else:
         table = pq.read_table(path)
         about = json.loads(table.schema.metadata[b"sightline"])
@@ -308,10 +309,10 @@ def test_a_store_that_is_being_written_is_left_alone(store: Path, shelf: Shelf) 
 def test_a_store_where_nobody_may_write_answers_all_the_same(
     store: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, write: Any) -> None:
+    def refuse(path: Path, rows: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
-    monkeypatch.setattr(predictions, "write_whole", refuse)
+    monkeypatch.setattr(predictions, "write_rows", refuse)
     found = ask(store)
     assert len(found) == 48
     assert "what models predict was not kept: [Errno 30] Read-only" in found.attrs["note"]

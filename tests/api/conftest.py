@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from sightline.api import app as service
 from sightline.api import create_app
 
 if TYPE_CHECKING:
@@ -16,6 +17,23 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from sightline.api.state import Served
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _routes_once() -> Iterator[None]:
+    """Put the routes together once: each service has the same, and each anew takes 0.3 seconds."""
+    make = service._with_routes
+    routes = make(None).router.routes
+
+    def with_routes(lifespan: Any) -> FastAPI:
+        app = make(lifespan)
+        assert len(app.router.routes) == len(routes)
+        app.router.routes[:] = routes
+        return app
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "_with_routes", with_routes)
+        yield
 
 
 @pytest.fixture(scope="session")

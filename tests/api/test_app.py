@@ -13,6 +13,7 @@ from sightline.api import create_app
 from sightline.api.app import MODULES
 from sightline.api.problems import MEDIA_TYPE
 from sightline.api.schemas import Problem
+from sightline.api.security import SECURE
 from sightline.api.static_app import BuiltApp
 from sightline.records import InputError
 
@@ -80,7 +81,9 @@ def test_what_breaks_is_told_without_its_inner_life(api_store: Path) -> None:
         raise RuntimeError("secret")
 
     with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as asked:
-        found = problem(asked.get("/api/broken"))
+        answer = asked.get("/api/broken")
+    found = problem(answer)
+    assert {name: answer.headers[name] for name in SECURE} == SECURE
     assert found.status == 500
     assert "secret" not in found.detail
     assert "RuntimeError" in found.detail

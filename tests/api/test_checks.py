@@ -27,6 +27,7 @@ from sightline.api import create_app
 from sightline.checks.similarity import SIMILARITIES
 from sightline.checks.table import BASELINES
 from sightline.results import open_results
+from sightline.store.checksums import save_json
 from tests.api.asking import get, refused
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def unchecked(api_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Test
     store = shutil.copytree(api_store, tmp_path_factory.mktemp("unchecked") / "store")
     manifest = json.loads((store / "manifest.json").read_text())
     manifest |= {"checks": [], "checked": {}}
-    (store / "manifest.json").write_text(json.dumps(manifest))
+    save_json(store / "manifest.json", manifest)
     return _client(store)
 
 
@@ -126,7 +127,7 @@ def test_a_study_without_checks_says_so(unchecked: TestClient) -> None:
 def test_a_check_that_was_not_run_is_told_beside_those_that_were(store: Path) -> None:
     manifest = json.loads((store / "manifest.json").read_text())
     manifest["checks"] = [one for one in manifest["checks"] if one["part"] == "randomisation"]
-    (store / "manifest.json").write_text(json.dumps(manifest))
+    save_json(store / "manifest.json", manifest)
     detail = refused(_client(store), "checks/faithfulness", 404)["detail"]
     assert "'faithfulness' is not stored; stored: randomisation" in detail
 

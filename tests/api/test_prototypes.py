@@ -33,6 +33,7 @@ from sightline.prototypes import (
 )
 from sightline.results import open_benchmark
 from sightline.runner import run_benchmark
+from sightline.store.checksums import save_json
 from tests.api.asking import get, refused
 from tests.loaded import loaded_once
 from tests.small_prototypes import DATA, STYLES, small_asked
@@ -377,7 +378,7 @@ def _about(store: Path, **change: Any) -> TestClient:
     about = json.loads(path.read_text())
     for part, words in change.items():
         about["settings"][part] |= words
-    path.write_text(json.dumps(about))
+    save_json(path, about)
     return _client(store)
 
 

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -165,3 +166,22 @@ def test_beyond_this_machine_a_token_is_made_and_needed(api_store: Path) -> None
         assert ask(f"{here}/")[0] == 401
         assert ask(f"{here}/api/health", f"Bearer {token}")[0] == 200
         assert ask(f"{here}/?token={token}")[0] == 200
+
+
+def test_the_log_does_not_hold_the_token(api_store: Path) -> None:
+    token = "a token of my own"  # noqa: S105
+    words = ("--token", token, "--no-prepare")
+    with serving(str(api_store), *words) as (run, address):
+        base = address.partition("/?token=")[0]
+        for path in ("/", "/api/health", "/api/images/gone.png", "/api/nothing"):
+            ask(f"{base}{path}?token={quote(token)}")
+            ask(f"{base}{path}", f"Bearer {token}x")
+        with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2]))) as raw:
+            raw.sendall(f"GET /?token={quote(token)} NONSENSE\r\n\r\n".encode())
+            raw.recv(1000)
+        run.send_signal(signal.SIGINT)
+        output, errors = run.communicate(timeout=20)
+    assert "Invalid HTTP request" in errors
+    for told in (output, errors):
+        assert token not in told
+        assert quote(token) not in told

@@ -96,6 +96,7 @@ def test_reports_in_the_making_hold_up_no_other_answer(
     monkeypatch.setattr(sparsity, "sparsity_report", slow)
     scores = [f"iou@{level}" for level in (95, 90, 85, 80, 75, 70, 60, 50)]
     many = 2 * (os.cpu_count() or 2) + 1
+    monkeypatch.setattr(sparsity, "_WAITING", threading.BoundedSemaphore(many))
     words: list[dict[str, Any]] = [{"metric": scores[k % 8], "layer": k // 8} for k in range(many)]
     assert get(client, "sparsity/progress")["making"] is False
     with ThreadPoolExecutor(many) as pool:
@@ -114,3 +115,16 @@ def test_reports_in_the_making_hold_up_no_other_answer(
             go_on.set()
         assert {one.result(60).status_code for one in asked} == {409}
     assert get(client, "sparsity/progress")["making"] is False
+
+
+def test_no_more_reports_are_begun_than_there_is_room_for(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(sparsity, "_WAITING", room)
+    with room:
+        found = refused(client, "sparsity", 429, metric="nothing")
+        assert "ask again later" in found["detail"]
+    assert refused(client, "sparsity", metric="nothing")["field"] == "metric"
+    assert room.acquire(blocking=False)  # given back, though it was refused
+    room.release()

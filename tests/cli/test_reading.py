@@ -388,7 +388,8 @@ def test_a_damaged_file_is_named(given: Path, tmp_path: Path, command: str) -> N
         "export": ("--out", tmp_path / "x.csv"),
     }
     said = error(command, store, *more.get(command, ()))
-    assert said == f"{shard} is damaged; run the study again to make it anew"
+    mend = f"sightline run {store / 'study.yml'} --out {tmp_path}"
+    assert said == f"{shard} is damaged; run the study again to make it anew: {mend}"
     assert not (tmp_path / "x.csv").exists()
 
 

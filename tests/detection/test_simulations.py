@@ -17,7 +17,7 @@ def test_intervals_hold_the_truth_as_often_as_promised() -> None:
 
 
 def test_detectors_that_are_alike_seldom_seem_to_differ() -> None:
-    lines = comparison(WORLDS[0], 50, 500, 1)
+    lines = comparison(WORLDS[0], 50, 300, 1)
     assert [line for line in lines if not line.holds] == []
     figures = {line.what: line.figure for line in lines}
     names = "power, exchange of detectors", "false positives, exchange of detectors"

@@ -128,7 +128,7 @@ class Process:
 
     def alive(self) -> list[int]:
         """Return the processes of this run that are there, workers among them."""
-        return [pid for pid in _processes() if _has_mark(pid, self.mark)]
+        return [pid for pid in processes() if has_mark(pid, self.mark)]
 
     def kill(self, *, group: bool) -> None:
         """Kill the driver alone, or every process of the run."""
@@ -160,11 +160,11 @@ class Process:
         return status, self.log.read_text("utf-8", "replace")
 
 
-def _processes() -> list[int]:
+def processes() -> list[int]:
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 
-def _has_mark(pid: int, mark: str) -> bool:
+def has_mark(pid: int, mark: str) -> bool:
     """Say whether a process that has not ended was started with a mark."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

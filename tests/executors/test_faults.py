@@ -396,12 +396,12 @@ def test_a_slip_in_a_method_is_shown_and_what_is_stored_stays(
 
 
 def test_a_slip_of_a_map_method_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sightline.maps as maps
+    import sightline.maps.make as making
 
-    def explain(*_: Any, **__: Any) -> Any:
+    def make_maps(*_: Any, **__: Any) -> Any:
         raise KeyError("no such block")
 
-    monkeypatch.setattr(maps, "explain", explain)
+    monkeypatch.setattr(making, "make_maps", make_maps)
     with pytest.raises(RuntimeError, match=r"KeyError: 'no such block'"):
         run_study(model_study(), tmp_path, workers=1)
     assert len(Store(tmp_path / "looks").manifest()["runs"]) == 1
@@ -417,18 +417,6 @@ def test_a_watch_that_raises_ends_the_run(tmp_path: Path) -> None:
         run_study(study, tmp_path, workers=2, watch=Slips())
     assert worker_processes() == []
     assert run_study(study, tmp_path, workers=1).complete  # and nobody holds the store
-
-
-@pytest.mark.parametrize("folder", ["rows", "curves"])
-def test_a_shard_that_was_cut_is_made_anew(tmp_path: Path, folder: str) -> None:
-    study = given_study(tmp_path / "data", images=6, methods="ab")
-    store = run_study(study, tmp_path, workers=1).store.path
-    calm = table_bytes(store)
-    shard = min((store / folder).iterdir())
-    shard.write_bytes(shard.read_bytes()[:300])
-    again = run_study(study, tmp_path, workers=1)
-    assert (again.stored, again.finished) == (5, 1)
-    assert table_bytes(store) == calm
 
 
 def test_all_bad_maps_of_a_chunk_are_told_at_once(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Stub:
         self.calls: list[tuple[str, int]] = []
         self.threads: dict[str, set[str]] = {step: set() for step in STEPS}
         self.does: dict[tuple[str, int], Callable[[], object]] = {}
-        self.closed = 0
+        self.closed, self.writers = 0, 0
 
     def _call(self, step: str, task: Task) -> None:
         self.calls.append((step, task.chunk))
@@ -266,3 +266,16 @@ def test_torch_has_one_thread_while_maps_are_made() -> None:
     finally:
         torch.set_num_threads(usual)
     assert found == {"made": 1, "after": 3, "here": 3}
+
+
+def test_several_threads_write_where_a_worker_says_so() -> None:
+    stub, begun = Stub(), [Event(), Event()]
+    stub.writers = 2
+    for task, own, other in zip(TASKS[:2], begun, reversed(begun), strict=True):
+        stub.does["write", task.chunk] = meeting(own, other)  # both are written at once
+    events = run_all(stub)
+    assert {event.task for event in events} == set(TASKS)
+    assert all(isinstance(event, Finished) for event in events)
+    assert len(stub.threads["write"]) == 2
+    assert not stub.threads["write"] & stub.threads["score"]
+    assert len(stub.threads["score"]) == stub.closed == 1

@@ -50,13 +50,30 @@ def long_study(folder: Path) -> Study:
     return given_study(folder / "data", images=LONG // 5, methods="abcde", batch=1)
 
 
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
+    """A long study, and the store of a run that nothing befell."""
+    folder = tmp_path_factory.mktemp("long")
+    study = long_study(folder)
+    return study, run_study(study, folder / "calm", workers=1).store.path
+
+
+@pytest.fixture(scope="module")
+def wide_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
+    """A wide study, and the store of a run that nothing befell."""
+    folder = tmp_path_factory.mktemp("wide")
+    study = wide_study(folder)
+    return study, run_study(study, folder / "calm", workers=1).store.path
+
+
 def has_shards(store: Path, count: int = 1) -> Any:
     return lambda: len(shard_names(store)) >= count
 
 
-def test_the_first_interrupt_finishes_the_tasks_in_hand(tmp_path: Path) -> None:
-    study = long_study(tmp_path)
-    calm = run_study(study, tmp_path / "calm", workers=1).store.path
+def test_the_first_interrupt_finishes_the_tasks_in_hand(
+    tmp_path: Path, long_run: tuple[Study, Path]
+) -> None:
+    study, calm = long_run
     store = tmp_path / "given"
     run = Process(study, tmp_path, "--workers", "2")
     wait_until(has_shards(store), "a shard")
@@ -94,9 +111,10 @@ def test_the_second_interrupt_ends_at_once(tmp_path: Path, workers: str) -> None
     assert run_study(study, tmp_path, workers=1).complete
 
 
-def test_the_second_of_two_runs_says_who_holds_the_store(tmp_path: Path) -> None:
-    study = long_study(tmp_path)
-    calm = run_study(study, tmp_path / "calm", workers=1).store.path
+def test_the_second_of_two_runs_says_who_holds_the_store(
+    tmp_path: Path, long_run: tuple[Study, Path]
+) -> None:
+    study, calm = long_run
     store = tmp_path / "given"
     first = Process(study, tmp_path, "--workers", "1")
     wait_until(has_shards(store), "a shard")
@@ -165,9 +183,8 @@ def whole_shards(store: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    study = wide_study(tmp_path)
-    calm = run_study(study, tmp_path / "calm", workers=1).store.path
+def test_a_full_disk(tmp_path: Path, wide_run: tuple[Study, Path]) -> None:
+    study, calm = wide_run
     with files_up_to(between(calm)), pytest.raises(RunError) as caught:
         run_study(study, tmp_path, workers=1)
     said = str(caught.value)
@@ -178,9 +195,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
     check_room(study, tmp_path, calm)
 
 
-def test_a_full_disk_as_a_program_says_it(tmp_path: Path) -> None:
-    study = wide_study(tmp_path)
-    calm = run_study(study, tmp_path / "calm", workers=1).store.path
+def test_a_full_disk_as_a_program_says_it(tmp_path: Path, wide_run: tuple[Study, Path]) -> None:
+    study, calm = wide_run
     limit = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({between(calm)},) * 2)\n"
     run = Process(study, tmp_path, "--workers", "2", code=limit + CLI)
     status, said = run.end()
@@ -191,9 +207,8 @@ def test_a_full_disk_as_a_program_says_it(tmp_path: Path) -> None:
     check_room(study, tmp_path, calm)
 
 
-def test_not_even_room_for_the_plan(tmp_path: Path) -> None:
-    study = wide_study(tmp_path)
-    calm = run_study(study, tmp_path / "calm", workers=1).store.path
+def test_not_even_room_for_the_plan(tmp_path: Path, wide_run: tuple[Study, Path]) -> None:
+    study, calm = wide_run
     with files_up_to(500), pytest.raises(RunError, match="make room, then run again"):
         run_study(study, tmp_path, workers=1)
     assert not (tmp_path / "given" / "manifest.json").exists()
@@ -203,10 +218,11 @@ def test_not_even_room_for_the_plan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [1, 4, 5, 8, 15])
-def test_a_disk_that_fills_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+def test_a_disk_that_fills_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide_run: tuple[Study, Path], first: int
+) -> None:
     """The disk is full from some write on: of the plan, of a shard, in the middle of the run."""
-    study = wide_study(tmp_path)
-    calm = run_study(study, tmp_path / "calm", workers=1).store.path
+    study, calm = wide_run
     sync, calls = os.fsync, []
 
     def full(handle: int) -> None:

@@ -26,7 +26,10 @@ from sightline.models import Model, load_model
 PAIRS = 6
 STEP = 4  # of rows and columns: as good for an AUC
 # Facades that show it: of gradients that gain little, of most methods, and of changed copies.
-MANY, SOME, FEW = 40, 10, 6
+MANY, SOME, FEW = 30, 10, 6
+# Fewer where each costs much and shows it clearly.
+ENOUGH = {"occlusion": 4, "lime": 4, "scorecam": 4, "kernel_shap": 5}
+ENOUGH |= {"integrated_gradients": 8, "smoothgrad_ig": 8}
 LITTLE = ("saliency", "smoothgrad", "input_x_gradient", "deeplift")
 # Where `python -m benchmarks.deciding` says that a method finds what decides, and as which of its
 # readings: 0 as studies read it, 1 its part above zero.
@@ -84,9 +87,8 @@ def baseline_of(name: str, method: str) -> Any:
 
 def count_of(card: Method) -> int:
     """How many facades a method is asked about."""
-    if card.group == "perturbation" or card.name == "scorecam":
-        return FEW
-    return MANY if card.name in LITTLE else SOME
+    most = FEW if card.group == "perturbation" else MANY if card.name in LITTLE else SOME
+    return ENOUGH.get(card.name, most)
 
 
 def explaining() -> list[str]:

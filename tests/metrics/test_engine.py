@@ -33,7 +33,7 @@ def on_torch(*args: Any, **options: Any) -> Any:
     """Score through the code that runs on a device, on tensors in main memory."""
     import torch
 
-    def measure(maps: Any, masks: Any, plan: Any, table: Any, drop: bool, _: Any) -> Any:
+    def measure(maps: Any, masks: Any, plan: Any, table: Any, drop: bool, *_: Any) -> Any:
         maps, masks = (torch.tensor(np.asarray(array)) for array in (maps, masks))
         return _torch.measure(maps, masks, plan, table=table, drop=drop)
 

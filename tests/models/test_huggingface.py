@@ -356,3 +356,20 @@ def test_nothing_is_left_on_the_terminal(folder: Path, capfd: pytest.CaptureFixt
     change(folder, architectures=["ViTForMaskedImageModeling"])
     load_model(f"hf:{folder}")
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_hub_is_told_nothing_but_what_to_send(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants = huggingface_hub.constants
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+    asked = []
+
+    def fetch(name: str, allow_patterns: list[str]) -> str:
+        asked.append((name, constants.HF_HUB_DISABLE_TELEMETRY))
+        assert not [one for one in allow_patterns if one.endswith((".bin", ".py", ".pkl", "*"))]
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    load_model("hf:someone/something")
+    assert asked == [("someone/something", True)]

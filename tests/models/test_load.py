@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from sightline.maps import explain
-from sightline.models import Description, Model, Preprocess, load_model
+from sightline.models import Description, Model, Preprocess, load, load_model
 from sightline.records import InputError, UnknownNameError
 
 IMAGES = [
@@ -421,3 +423,21 @@ def test_descriptions_are_for_networks() -> None:
 def test_a_device_without_numbers_is_refused() -> None:
     with pytest.raises(InputError, match="device 'meta' cannot be used"):
         load_model("demo/cnn", device="meta")
+
+
+def test_models_are_loaded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries of models change what all threads share while they load."""
+    inside, most = [], []
+    model = load_model("demo/vit")
+
+    def slowly(_: str) -> Model:
+        inside.append(1)
+        most.append(len(inside))
+        sleep(0.01)
+        inside.pop()
+        return model
+
+    monkeypatch.setattr(load, "_by_name", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(load_model, ["demo/vit"] * 8))
+    assert most == [1] * 8

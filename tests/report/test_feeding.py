@@ -31,6 +31,7 @@ from sightline.report.plates import PICTURE_DPI, Wanted, save_figure, wanted_fig
 from sightline.report.scores import read_scores
 from sightline.results import open_detection, open_results
 from sightline.store import task_name
+from sightline.store.checksums import save_json
 from tests.analysis import stores
 from tests.figures.drawn import assert_drawn, assert_legible
 from tests.report.few import CARDS, DPI
@@ -687,7 +688,7 @@ def changed(store: Path, folder: Path, **study: Any) -> Path:
     (path / "curves").mkdir()
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["study"] |= study
-    (path / "manifest.json").write_text(json.dumps(manifest))
+    save_json(path / "manifest.json", manifest)
     return path
 
 
@@ -714,7 +715,7 @@ def with_manifest(store: Path, folder: Path, change: Callable[[dict[str, Any]], 
     shutil.copytree(store, path)
     manifest = json.loads((path / "manifest.json").read_text())
     change(manifest)
-    (path / "manifest.json").write_text(json.dumps(manifest))
+    save_json(path / "manifest.json", manifest)
     return path
 
 

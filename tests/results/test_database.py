@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 
 from sightline.records import InputError
-from sightline.results import open_results
+from sightline.results import _database, open_results
 from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ OUTSIDE = [
     "SELECT * FROM glob('/etc/*')",
     "SELECT * FROM sniff_csv('/etc/passwd')",
     "SELECT * FROM read_parquet('https://example.com/x.parquet')",
+    "SELECT * FROM read_parquet('s3://bucket/x.parquet')",
+    "SELECT * FROM 'https://example.com/x.parquet'",
+    "SELECT * FROM read_parquet('/tmp/*.parquet')",
+    "SELECT * FROM parquet_metadata('/tmp/x.parquet')",
+    "SELECT * FROM read_duckdb('/tmp/x.db')",
+    'SELECT * FROM "/etc/passwd"',
+    "SELECT list_transform([1], lambda x: (SELECT content FROM read_text('/etc/passwd')))",
+    "SELECT 1 LIMIT (SELECT count(*) FROM read_text('/etc/passwd'))",
+    "SELECT 1 ORDER BY (SELECT content FROM read_text('/etc/passwd'))",
+    "SELECT * FROM query_table(['/etc/passwd'])",
+    "FROM duckdb_secrets()",
+    "FROM which_secret('s3://bucket', 's3')",
     "SELECT getenv('HOME')",
     "SELECT * FROM local_frame",
     "SELECT * FROM query('SELECT * FROM read_text(''/etc/passwd'')')",
@@ -50,6 +63,7 @@ WRITING = [
     "EXPORT DATABASE '{path}/x'",
     "ATTACH '{path}/x.db'",
     "ATTACH ':memory:' AS other",
+    "ATTACH '/etc/passwd' AS other (READ_ONLY)",
     "CREATE TABLE x (i INTEGER)",
     "CREATE VIEW x AS SELECT 1",
     "CREATE OR REPLACE VIEW scores AS SELECT 1",
@@ -60,8 +74,14 @@ WRITING = [
     "WITH x AS (DELETE FROM rows RETURNING *) SELECT * FROM x",
     "INSTALL httpfs",
     "LOAD httpfs",
+    "LOAD '{path}/x.duckdb_extension'",
     "PRAGMA database_list",
     "SET threads = 1",
+    "SET enable_external_access = true",
+    "PRAGMA enable_profiling = 'json'",
+    "SET VARIABLE x = 1",
+    "CREATE SECRET s (TYPE s3)",
+    "CREATE MACRO x() AS 1",
     "RESET lock_configuration",
     "CALL pragma_version()",
     "BEGIN",
@@ -150,6 +170,55 @@ def test_other_shards_in_the_folder_cannot_be_read(made: Made, results: Results)
     stale = next(p for p in made.store.rows.iterdir() if p not in made.store.shards())
     with pytest.raises(InputError, match="no other files"):
         results.query("SELECT * FROM read_parquet('{}')".format(stale))  # noqa: S608, UP032
+
+
+def test_settings_are_closed() -> None:
+    connection = _database.connect([])
+    names = ("enable_external_access", "lock_configuration", "autoload_known_extensions",
+             "autoinstall_known_extensions", "allow_community_extensions")  # fmt: skip
+    found = connection.execute(
+        "SELECT name, value FROM duckdb_settings() WHERE name IN $names", {"names": names}
+    ).fetchall()
+    assert dict(found) == dict.fromkeys(names, "false") | {"lock_configuration": "true"}
+    with pytest.raises(duckdb.Error):
+        connection.execute("SET enable_external_access = true")
+
+
+ENDLESS = "SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000000) b"
+
+
+def test_a_query_that_takes_too_long_is_ended(results: Results) -> None:
+    with pytest.raises(InputError, match=r"longer than 0\.2 s and was ended"):
+        results.query(ENDLESS, seconds=0.2)
+    assert len(results.query("SELECT count(*) FROM scores")) == 1
+
+
+def test_a_query_that_takes_too_much_memory_is_refused(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_database, "_MEMORY", "80MB")
+    monkeypatch.setattr(_database, "_SPILLED", "0MB")
+    with open_results(made.path) as found:
+        with pytest.raises(InputError, match=r"(?i)memory"):
+            found.query("SELECT list(range) FROM range(100000000)")
+        assert len(found.query("SELECT count(*) FROM scores")) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT * FROM " + "(SELECT * FROM " * 900 + "scores" + ")" * 900, "too many of them"),
+        ("SELECT " + "(" * 9000 + "1" + ")" * 9000, "depth"),
+        ("SELECT " + "1+" * 9000 + "1", "depth"),
+        ("SELECT " + " " * 100_000 + "1", "100,000 characters"),
+        ("SELECT '\ud800'", "Unicode"),
+        ("SELECT 1\x00; DROP VIEW scores", "2 statements|syntax error"),
+    ],
+    ids=["nested", "brackets", "sum", "long", "surrogate", "zero"],
+)
+def test_a_query_made_to_break_is_refused(results: Results, sql: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        results.query(sql)
 
 
 def test_no_table_is_made_beside_the_program(

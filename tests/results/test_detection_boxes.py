@@ -19,6 +19,7 @@ from sightline.detection import (
 from sightline.records import InputError
 from sightline.results import open_detection
 from sightline.store import write_detection
+from sightline.store.checksums import save_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,7 +198,7 @@ def test_folders_without_boxes_have_none(tmp_path: Path) -> None:
     about = json.loads((folder / "results.json").read_text())
     assert about["confusion"]["confidence"] == 0.25
     del about["files"]["boxes_true.parquet"], about["confusion"]["confidence"]
-    (folder / "results.json").write_text(json.dumps(about))
+    save_json(folder / "results.json", about)
     stored = open_detection(tmp_path, "mine")
     assert (stored.boxes, stored.confidence) == (None, None)
     assert stored.confusion_matrix() is not None

@@ -13,6 +13,8 @@ import pytest
 
 from sightline.records import InputError
 from sightline.results import diff_results
+from sightline.store import write_rows
+from sightline.store.checksums import save_json
 from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def test_the_names_of_study_and_rules_do_not_keep_rows_apart(made: Made, tmp_pat
         for column in ("study", "rules"):
             place = table.schema.get_field_index(column)
             table = table.set_column(place, column, pa.array(["other"] * table.num_rows))
-        pq.write_table(table, path)
+        write_rows(path, table)
     assert diff_results(made.path, other.path).same
 
 
@@ -101,7 +103,7 @@ def test_one_changed_value_is_found(made: Made, tmp_path: Path) -> None:
     place = next(i for i, value in enumerate(values) if value == 0)
     values[place] = 0.125
     column = table.schema.get_field_index("value")
-    pq.write_table(table.set_column(column, "value", pa.array(values)), path)
+    write_rows(path, table.set_column(column, "value", pa.array(values)))
     found = diff_results(made.path, other.path)
     assert not found.same
     assert found.scores["changed"].sum() == 1
@@ -143,7 +145,7 @@ def test_stores_without_checks_are_the_same_whatever_their_version(
     nothing: list[Any] = [[], {}]
     for checks in nothing:
         manifest["study"]["checks"] = checks
-        (path / "manifest.json").write_text(json.dumps(manifest))
+        save_json(path / "manifest.json", manifest)
         assert diff_results(made.path, path).same
 
 

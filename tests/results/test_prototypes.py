@@ -15,6 +15,7 @@ from sightline.records import InputError
 from sightline.results import benchmark_names, open_benchmark
 from sightline.results.prototypes import stored_benchmark
 from sightline.stats import interval
+from sightline.store.checksums import save_json
 from tests.small_prototypes import CONFIG, COUNT, PROTOTYPES
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def test_what_is_not_there_is_said(small_benchmark: Path, tmp_path: Path) -> Non
     shutil.copytree(small_benchmark, copy)
     about = json.loads((copy / "benchmark.json").read_text())
     del about["files"]["drops.parquet"]
-    (copy / "benchmark.json").write_text(json.dumps(about))
+    save_json(copy / "benchmark.json", about)
     assert open_benchmark(copy).drops is None
     with pytest.raises(InputError, match="local_perturbation_analysis was not asked for"):
         open_benchmark(copy).effects()

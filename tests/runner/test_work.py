@@ -16,6 +16,7 @@ from sightline.metrics import score_maps
 from sightline.records import InputError, Sample
 from sightline.runner import BadImageError, Chunk, OutOfMemoryError, Shelf, Task, Worker, plan_study
 from sightline.runner import work as module
+from sightline.runner.scoring import Scored
 from sightline.runner.work import _Images, _is_out_of_memory
 from sightline.store import Store, create_store
 from sightline.store.shards import StoredMaps, read_maps
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.runner import Plan
-    from sightline.runner.scoring import Scored
 
 LAYERS = [0, 3]
 METRICS = ["coverage", "auc_roc", "pointing", "iou", "recall"]
@@ -71,6 +71,7 @@ def worker(plan: Plan, store: Store) -> Iterator[Worker]:
 def finish(worker: Worker, task: Task) -> tuple[StoredMaps, Scored]:
     maps, samples = worker.make(task, worker.read(task))
     scored = worker.score(task, maps, samples)
+    assert isinstance(scored, Scored)
     done = worker.write(task, maps, scored)
     assert done.rows == scored.rows.num_rows
     assert done.maps == worker.plan.size(task)
@@ -263,8 +264,10 @@ def test_given_maps_are_scored_where_there_are_some(tmp_path: Path) -> None:
     frames = []
     for task in plan.tasks:
         maps, samples = worker.make(task, worker.read(task))
-        frames.append(worker.score(task, maps, samples).rows)
-        worker.write(task, maps, worker.score(task, maps, samples))
+        scored = worker.score(task, maps, samples)
+        assert isinstance(scored, Scored)
+        frames.append(scored.rows)
+        worker.write(task, maps, scored)
     worker.close()
     assert [frame.num_rows > 0 for frame in frames] == [True, True, False]
     assert not list(worker.store.maps.iterdir())  # they lie where they are
@@ -443,7 +446,7 @@ def test_other_errors_are_none(name: str) -> None:
 def test_a_model_without_memory_says_so(
     plan: Plan, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sightline.maps
+    import sightline.maps.make
 
     worker = Worker(plan, store, SHELF)
     task = task_of(plan, "demo/cnn", "gradcam")
@@ -453,7 +456,7 @@ def test_a_model_without_memory_says_so(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(sightline.maps, "explain", fail)
+    monkeypatch.setattr(sightline.maps.make, "make_maps", fail)
     with pytest.raises(OutOfMemoryError, match=r"demo/cnn: .*allocate memory"):
         worker.make(task, samples)
     error = RuntimeError("another")

@@ -91,9 +91,10 @@ def test_rows_come_back(tmp_path: Path, encoded: bool) -> None:
 
 
 def test_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_rows(tmp_path / name, some_rows(2, 2))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        write_rows(folder / "a.parquet", some_rows(2, 2))
+    assert len({path.read_bytes() for path in tmp_path.glob("*/a.parquet")}) == 1
 
 
 def test_no_rows_come_back_as_none(tmp_path: Path) -> None:

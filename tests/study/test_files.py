@@ -280,7 +280,14 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "keep_maps": st.sampled_from(["grid", "none"]),
         "checks": st.sampled_from([[], {}, ["randomisation"], {"faithfulness": {"steps": 4}}])
         | st.builds(lambda n, w: {"randomisation": {"seeds": n, "ways": w}}, *_SEEDS_AND_WAYS),
-        "engine": st.just({"kind": "local"}) | st.just({"workers": 3}),
+        "engine": st.sampled_from(
+            [
+                {"kind": "local"},
+                {"workers": 3},
+                "ray",
+                {"kind": "ray", "address": "auto", "gpus": 0.5},
+            ]
+        ),
     }
     rest = draw(st.fixed_dictionaries({}, optional=optional))
     fixed = {"name": draw(study_names), "data": draw(data_sets)}

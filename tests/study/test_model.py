@@ -12,7 +12,7 @@ import pytest
 
 from sightline.metrics import METRICS, PERCENTILES, score_maps
 from sightline.records import InputError
-from sightline.study import Checks, Data, MethodEntry, ModelEntry, Study, demo_study
+from sightline.study import Checks, Data, Engine, MethodEntry, ModelEntry, Study, demo_study
 
 LEAST: dict[str, Any] = {
     "name": "a",
@@ -52,6 +52,7 @@ def test_defaults() -> None:
     assert (found.keep_maps, found.checks) == ("grid", Checks())
     assert not found.checks
     assert (found.engine.kind, found.engine.workers) == ("local", None)
+    assert study(engine="ray").engine == Engine(kind="ray", address=None, gpus=None)
 
 
 def test_every_key_is_in_the_plain_values_in_the_pinned_order() -> None:
@@ -64,7 +65,7 @@ def test_every_key_is_in_the_plain_values_in_the_pinned_order() -> None:
     data = "name path count seed labelling split annotations review shared_weights"
     assert list(plain["data"]) == data.split()
     assert list(plain["models"][0]) == ["model", "variant", "fit"]
-    assert list(plain["engine"]) == ["kind", "workers"]
+    assert list(plain["engine"]) == ["kind", "workers", "address", "gpus"]
 
 
 def test_a_study_cannot_be_changed() -> None:
@@ -279,11 +280,15 @@ def test_names_that_are_no_folder_names(name: str) -> None:
             {"checks": ["parts"], "data": "photos"},
             "checks.parts: only of drawn facades is known which parts decide; the data are photos",
         ),
+        ({"engine": {"kind": "slurm"}}, "engine.kind: expected 'local' or 'ray', got 'slurm'"),
+        ({"engine": "slurm"}, "engine.kind: expected 'local' or 'ray', got 'slurm'"),
+        ({"engine": {"address": "a:1"}}, "engine.address: is for kind: ray, got kind: local"),
+        ({"engine": {"gpus": 1}}, "engine.gpus: is for kind: ray, got kind: local"),
         (
-            {"engine": {"kind": "ray"}},
-            "engine.kind: only 'local' is there in this version, got 'ra",
+            {"engine": {"kind": "ray", "address": "ray://head:10001"}},
+            "engine.address: expected auto or HOST:PORT of the head of a Ray cluster, without ray",
         ),
-        ({"engine": {"kind": "slurm"}}, "engine.kind: expected 'local', got 'slurm'"),
+        ({"engine": {"kind": "ray", "gpus": -1}}, "engine.gpus: expected 0.0 or more, got -1"),
         ({"engine": {"workers": 0}}, "engine.workers: expected 1 or more, got 0"),
         ({"modles": []}, "modles: unknown key 'modles'; did you mean 'models'?"),
         ({"zzz": []}, "zzz: unknown key 'zzz'; known: name, data, models, "),

@@ -120,6 +120,9 @@ def test_whole_studies_fit() -> None:
         {"resolution": 224},
         {"seeds": 3},
         {"engine": {"workers": 2}},
+        {"engine": "ray"},
+        {"engine": {"kind": "ray", "address": "10.0.0.1:6379", "gpus": 0.5}},
+        {"engine": {"kind": "ray", "address": "[::1]:6379"}},
         {"sign": None, "batch": None, "heads": None},
     ],
 )
@@ -159,7 +162,9 @@ def test_what_a_study_reads_the_schema_allows(changes: dict[str, Any]) -> None:
         {"checks": {"randomisation": {"seeds": 0}}},
         {"checks": {"randomisation": {"ways": ["down"]}}},
         {"checks": {"parts": None}},
-        {"engine": {"kind": "ray"}},
+        {"engine": "slurm"},
+        {"engine": {"kind": "ray", "address": "head"}},
+        {"engine": {"kind": "ray", "gpus": -1}},
         {"zzz": 1},
     ],
 )

@@ -13,7 +13,8 @@ from sightline.records import InputError, SightlineError
 from sightline.runner.images import pixels_digest, study_dataset
 from sightline.runner.methods import model_name, variant_name
 from sightline.runner.shelf import Shelf
-from sightline.store import open_store, write_whole
+from sightline.store import open_store, write_rows
+from sightline.store.checksums import check_file
 from sightline.study import Study
 
 if TYPE_CHECKING:
@@ -316,6 +317,8 @@ def _stored(path: Path, images: str) -> _Known | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if check_file(path / PREDICTIONS) in ("damaged", "gone"):
+        return None
     kinds = {name: pa.float64() if name == "probability" else pa.string() for name in _STORED}
     try:
         table = pq.ParquetFile(path / PREDICTIONS).read()
@@ -337,7 +340,6 @@ def _stored(path: Path, images: str) -> _Known | None:
 def _keep(path: Path, known: _Known) -> list[str]:
     """Write what is known; return why not, where the store is being written, or cannot be."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     about = {"format": FORMAT, "images": known.images, "models": known.models}
     table = pa.Table.from_pandas(known.rows, preserve_index=False)
@@ -345,7 +347,7 @@ def _keep(path: Path, known: _Known) -> list[str]:
     try:
         store = open_store(path)
         with store.locked():
-            write_whole(path / PREDICTIONS, lambda file: pq.write_table(table, file))
+            write_rows(path / PREDICTIONS, table)
     except (InputError, OSError) as error:
         return [f"what models predict was not kept: {error}"]
     return []

@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from copy import deepcopy
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, unquote
 
 from anyio.to_thread import current_default_thread_limiter
@@ -29,6 +30,9 @@ from sightline.api.state import AHEAD, Served, Service
 from sightline.api.static_app import BuiltApp
 from sightline.api.writes import CheckedWrites
 from sightline.records import SightlineError
+
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig  # which older ones do not have
 
 __all__ = ["MODULES", "create_app", "openapi_schema"]
 
@@ -61,7 +65,16 @@ _LEISURE = 2.0
 _LONGEST, _LONGEST_EACH = 300.0, 60.0
 # Of the small pictures in the gallery of the app, and elsewhere in it.
 _SMALL_PIXELS = (384, 256)
+# Whatever variables of the environment say (FASTAPI_OTEL_AUTO_CONFIGURE), nothing is reported.
+_UNTOLD: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 _THREADS = 2 * (os.cpu_count() or 2)
+_EVERYWHERE = ("token", "v")  # query words of all routes
 _TITLE = "Sightline"
 _ABOUT = """Where models look, and where people marked what matters: the results of one study.
 
@@ -112,6 +125,12 @@ def create_app(
 
 def openapi_schema() -> dict[str, Any]:
     """Return the schema of the API (OpenAPI 3.1), which is the same for every store."""
+    return deepcopy(_schema())
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    """Return the schema, which takes seconds to write down: once a process."""
     return _with_routes(None).openapi()
 
 
@@ -130,6 +149,7 @@ def _with_routes(lifespan: Any) -> FastAPI:
         responses={422: PROBLEMS[422]},
         generate_unique_id_function=_operation,
         redirect_slashes=False,
+        telemetry=_UNTOLD,
     )
     for name in MODULES:
         app.include_router(import_module(f"sightline.api.routes.{name}").router)
@@ -155,25 +175,29 @@ async def _check_words(
     ] = None,
 ) -> None:
     """Refuse query words that a route does not have: a misspelt one must not pass unseen."""
+    asked = [name for name in request.query_params if name not in _EVERYWHERE]
+    if not asked:
+        return
     route = getattr(request.scope.get("route"), "path", "")
-    known = _words(request.app).get((route, request.method), ())
-    for name in request.query_params:
-        if name not in known and name != "token":
+    known = _words().get((route, request.method), ())
+    for name in asked:
+        if name not in known:
             raise unknown_word(name, list(known))
 
 
-def _words(app: FastAPI) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the query words of each route: those that are documented."""
-    if not hasattr(app.state, "words"):
-        app.state.words = {
-            (path, method.upper()): tuple(
-                one["name"] for one in about.get("parameters", ()) if one["in"] == "query"
-            )
-            for path, methods in app.openapi()["paths"].items()
-            for method, about in methods.items()
-        }
-    found: dict[tuple[str, str], tuple[str, ...]] = app.state.words
-    return found
+@cache
+def _words() -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the query words of each route, those that are documented.
+
+    They are the same for every store.
+    """
+    return {
+        (path, method.upper()): tuple(
+            one["name"] for one in about.get("parameters", ()) if one["in"] == "query"
+        )
+        for path, methods in _schema()["paths"].items()
+        for method, about in methods.items()
+    }
 
 
 def _living(service: Service, token: str | None, *, warm: bool) -> Any:

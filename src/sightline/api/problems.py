@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from sightline.api.describing import complete
 from sightline.api.schemas import Answer, Problem
@@ -19,15 +20,18 @@ from sightline.api.schemas_review import ReviewConflict
 from sightline.records import InputError, MissingPackageError, SightlineError, UnknownNameError
 
 __all__ = [
+    "BUSY",
     "MEDIA_TYPE",
     "PROBLEMS",
     "Refusal",
+    "SENT",
     "add_handlers",
     "describe_problems",
     "naming",
     "not_found",
     "of_store",
     "problem_response",
+    "unexpected",
     "wrong",
 ]
 
@@ -46,6 +50,14 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     422: _described("A word of the query does not fit; `field` names it, `detail` what does."),
 }
 """What routes declare beside their answer: ``router.get(..., responses=PROBLEMS)``."""
+BUSY = _described("Too much of this is being made already; ask again later.")
+"""What routes declare as 429 that have work of their own."""
+SENT: dict[int | str, dict[str, Any]] = {
+    403: _described("Asked by a page from elsewhere."),
+    413: _described("The body is too large."),
+    415: _described("The body must be application/json."),
+}
+"""What routes declare beside that if they take a body; see `sightline.api.writes`."""
 
 
 class Refusal(SightlineError):  # noqa: N818 (an answer, and no error of the program)
@@ -115,7 +127,6 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(SightlineError, _failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
 
 
 def describe_problems(app: FastAPI) -> None:
@@ -188,7 +199,7 @@ def _http(request: Request, error: Exception) -> Response:
     return problem_response(error.status_code, detail, None, dict(error.headers or {}))
 
 
-def _unexpected(request: Request, error: Exception) -> Response:
+def unexpected(scope: Scope, error: Exception) -> Response:
     """Tell that something broke, without its inner life; the log has that."""
-    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    _LOG.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
     return problem_response(500, f"{type(error).__name__}; the log of the service says more")

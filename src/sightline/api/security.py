@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse
 
-from sightline.api.problems import problem_response
+from sightline.api.problems import problem_response, unexpected
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -95,6 +95,10 @@ class Guard:
         except CancelledError:  # the server ends, and waits no longer
             if not sending.begun:
                 await problem_response(503, "the service is ending")(scope, receive, sending)
+        except Exception as error:
+            if not sending.begun:
+                await unexpected(scope, error)(scope, receive, sending)
+            raise  # for the server's log; the connection is cut where it was too late to tell
 
     async def _answer(self, scope: Scope, receive: Receive, sending: _Securing) -> None:
         if self.token is None:

@@ -337,7 +337,8 @@ class Served:
         if digest and sample.path is not None:
             from sightline.runner.images import pixels_digest
 
-            seen = self.kept(("digest", image_id), lambda: pixels_digest(sample))
+            root = self.dataset.root
+            seen = self.kept(("digest", image_id), lambda: pixels_digest(sample, root))
             if seen != digest:
                 what = "changed" if seen else "is gone"
                 raise Refusal(409, f"the file of {image_id} {what} since the study was run")
@@ -517,7 +518,8 @@ def _described(entry: os.DirEntry[str]) -> str:
     except OSError:
         return f"{entry.name} gone"
     size = 0 if entry.is_dir() else about.st_size
-    return f"{entry.name} {size} {about.st_mtime_ns}"
+    # A clock that was set back may give a new file the time of the old one; it is another file.
+    return f"{entry.name} {size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino}"
 
 
 def _short(*parts: str) -> str:

@@ -1,7 +1,8 @@
-"""What may be written, and from where: requests that change a review.
+"""What may be sent, and from where: requests with a body, which change a review or take work.
 
 A page of somebody else can have a browser post a form to this machine without asking anyone. So
-what writes takes JSON alone, which needs the browser's leave, and none that names another origin.
+what takes a body takes JSON alone, which needs the browser's leave, from no other origin, and of a
+limited size.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST", "CheckedWrites"]
 
-_GUARDED = ("/api/review", "/api/rating")
+_GUARDED = ("/api/review", "/api/rating", "/api/similarity/", "/api/prototypes/")
 LARGEST = {"/api/review/proposals": 20 << 20}
 """The largest body of a path, in bytes."""
 _USUAL = 256 << 10

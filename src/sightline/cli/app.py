@@ -25,6 +25,7 @@ from sightline.cli import (
     similar,
     statistics,
     studies,
+    verifying,
 )
 from sightline.cli.explaining import Options, explain_images
 from sightline.cli.model_tables import (
@@ -477,6 +478,7 @@ app.command()(reading.query)
 app.command()(reading.export)
 app.command()(reading.diff)
 app.command()(reading.digest)
+app.command()(verifying.verify)
 app.command()(studies.demo)
 app.command()(proposing.propose)
 app.add_typer(reviewing.gold, name="gold")

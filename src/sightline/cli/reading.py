@@ -187,6 +187,9 @@ def query(
         ),
     ],
     show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="Seconds that it may take before it is ended.")
+    ] = 300,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON in place of a table.")
     ] = False,
@@ -196,7 +199,7 @@ def query(
 
     with open_results(store) as results:
         try:
-            frame = _plain(results.query(sql))
+            frame = _plain(results.query(sql, seconds=seconds))
         except InputError as error:
             raise InputError(_one_line(str(error))) from error
     if as_json:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from sightline.runner import Plan
     from sightline.runner.probe import Expected
+    from sightline.study import Engine
 
 __all__ = [
     "Bar",
+    "engine_lines",
     "expected_blocks",
     "plan_lines",
     "profile_blocks",
@@ -73,6 +75,15 @@ def expected_blocks(found: Sequence["Expected"], workers: int) -> "list[Table | 
     maps, rows = (sum(getattr(one, name) for one in found) for name in ("maps", "rows"))
     counts = f"In all {counted(maps, 'map')}, {counted(rows, 'row')}, {_size(rows * _ROW)}"
     return [table, f"{counts}; {_time_left(found, workers)}"]
+
+
+def engine_lines(engine: "Engine") -> list[str]:
+    """Return where a study would run, if not simply here."""
+    if engine.kind == "local":
+        return []
+    if engine.address is not None:
+        return [f"Engine: the Ray cluster at {engine.address}"]
+    return ["Engine: Ray, in a cluster of its own on this machine, which takes seconds to start"]
 
 
 def _lines(found: Sequence["Expected"]) -> "list[tuple[tuple[str, str, str], list[Expected]]]":

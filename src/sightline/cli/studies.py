@@ -218,7 +218,7 @@ def _demo_report(path: Path) -> list[str]:
 
 
 def _show_expected(study: "Study", options: RunOptions) -> None:
-    from sightline.cli.running import Bar, expected_blocks, plan_lines
+    from sightline.cli.running import Bar, engine_lines, expected_blocks, plan_lines
     from sightline.executors import forecast_study
 
     bar = Bar()
@@ -233,7 +233,7 @@ def _show_expected(study: "Study", options: RunOptions) -> None:
         )
     finally:
         bar.close()
-    show(*plan_lines(plan), *expected_blocks(expected, workers))
+    show(*plan_lines(plan), *expected_blocks(expected, workers), *engine_lines(study.engine))
     show(f"Results would go to {options.out / study.name}")
 
 

@@ -340,7 +340,7 @@ def _read_images(entries: list[Any], *, drawn: bool) -> dict[str, tuple[str, flo
             record = as_object(entry)
             image = text(record.get("image"), "image")
             if image in found:
-                raise InputError(f"image {image!r} appears twice")
+                raise InputError(f"image {show(image)} appears twice")
             weight = number(record.get("weight"), "weight") if drawn else float("nan")
             if drawn and weight < 1:
                 raise InputError(f"weight must be 1 or more, got {weight:g}")
@@ -355,7 +355,7 @@ def _check_population(population: Mapping[str, Any], strata: Mapping[str, str]) 
         size = population.get(name)
         if type(size) is not int or size < drawn:
             raise InputError(
-                f"population of stratum {name!r} must be at least its {drawn} gold images, "
+                f"population of stratum {show(name)} must be at least its {drawn} gold images, "
                 f"got {show(size)}"
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +138,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        doubled = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"an object has the key {doubled!r} twice: {show(keys)}")
+        doubled = next(key for key, count in Counter(keys).items() if count > 1)
+        raise InputError(f"an object has the key {show(doubled)} twice: {show(keys)}")
     return found

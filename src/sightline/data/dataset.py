@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -96,7 +97,7 @@ class Dataset(Sequence[Sample]):
         if unknown := [image_id for image_id in ids if image_id not in self._splits]:
             raise UnknownNameError(f"no image {unknown[0]!r} among the {len(self)} of {self.name}")
         if len(set(ids)) < len(ids):
-            twice = next(image_id for image_id in ids if ids.count(image_id) > 1)
+            twice = next(image_id for image_id, count in Counter(ids).items() if count > 1)
             raise InputError(f"image {twice!r} is chosen twice")
         return self._with({image_id: self._splits[image_id] for image_id in ids}, self._make)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     import os
@@ -18,14 +20,30 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ENDINGS", "MAX_PIXELS", "image_size", "inside", "is_image", "read_image", "to_rgb"]
+__all__ = [
+    "ENDINGS",
+    "MAX_BYTES",
+    "MAX_PIXELS",
+    "image_size",
+    "inside",
+    "is_image",
+    "opened",
+    "read_image",
+    "to_rgb",
+]
 
 MAX_PIXELS = 80_000_000
 """The largest image that is decoded; a few kilobytes can declare any size."""
+MAX_BYTES = 8 * MAX_PIXELS + 60_000_000
+"""The largest file that is read: four channels of 16 bits, and room for what else is in it."""
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".ppm")
 
 # Pillow opens formats beyond these, some by calling other programs.
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
+# A progressive JPEG has about ten scans. Each is a pass over all pixels, and takes a few bytes.
+_MOST_SCANS = 100
+# The shortest JPEG has a bit for each block of 8 x 8 pixels; where bytes lack, pixels are made up.
+_PIXELS_A_BYTE = 8 * 8 * 8
 # Orientations 5 to 8 of EXIF turn the image by 90 degrees.
 _ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
 
@@ -51,9 +69,10 @@ def inside(root: str | os.PathLike[str], name: str) -> Path:
     try:
         good = path.resolve().is_relative_to(Path(root).resolve())
     except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"{name!r} is not the name of a file: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{shown(name)} is not the name of a file: {why}") from error
     if not good:
-        raise InputError(f"{name!r} leaves the folder {root}")
+        raise InputError(f"{shown(name)} leaves the folder {root}")
     return path
 
 
@@ -62,7 +81,7 @@ def image_size(path: str | os.PathLike[str], *, upright: bool = True) -> tuple[i
 
     Only the header is read, but for an upright PNG, whose orientation may stand at the end.
     """
-    with _opened(path) as image:
+    with opened(path) as image:
         return _upright_size(image) if upright else image.size
 
 
@@ -75,19 +94,37 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     ------
     InputError
         If the file is missing, broken, truncated, of another format, or has more than
-        `MAX_PIXELS`; the message names it.
+        `MAX_PIXELS` or `MAX_BYTES`; the message names it.
     """
-    with _opened(path) as image:
+    with opened(path) as image:
+        if image.format in ("JPEG", "MPO"):
+            _check_jpeg(image)
         image.load()
-        return np.asarray(to_rgb(ImageOps.exif_transpose(image)))
+        ImageOps.exif_transpose(image, in_place=True)
+        if image.format == "PPM" and image.mode == "I":  # Pillow brings its white to 65535
+            image = Image.fromarray(np.asarray(image).astype(np.uint16))
+        return np.asarray(to_rgb(image))
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[Image.Image]:
+def opened(
+    path: str | os.PathLike[str], formats: tuple[str, ...] = _FORMATS, what: str = "an image"
+) -> Iterator[Image.Image]:
+    """Open an image of one of `formats`, which errors call `what`; at first its header is read.
+
+    Raises
+    ------
+    InputError
+        As `read_image`; also for whatever is raised inside while the image is read.
+    """
     try:
-        if not S_ISREG(Path(path).stat().st_mode):  # a pipe would be waited for, for ever
+        about = Path(path).stat()
+        if not S_ISREG(about.st_mode):  # a pipe would be waited for, for ever
             raise InputError("is not a file")
-        with Image.open(path, formats=_FORMATS) as image:
+        if about.st_size > MAX_BYTES:
+            seen = f"the file has {about.st_size:,}"
+            raise InputError(f"image must have at most {MAX_BYTES:,} bytes, {seen}")
+        with _Stream(path, about.st_size) as stream, Image.open(stream, formats=formats) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise InputError(_too_large(f"{image.width} x {image.height} pixels"))
             yield image
@@ -97,10 +134,39 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Image.Image]:
         raise InputError(f"{path}: {_too_large('far more')}") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+    except UnidentifiedImageError as error:
+        why = f"its start is that of no {', '.join(formats)}"
+        raise InputError(f"{path}: cannot be read as {what}: {why}") from error
     except MemoryError:
         raise
     except Exception as error:  # Pillow raises anything on files that are broken on purpose
-        raise InputError(f"{path}: cannot be read as an image: {error}") from error
+        raise InputError(f"{path}: cannot be read as {what}: {error}") from error
+
+
+class _Stream(io.BufferedReader):
+    """A file that sets aside no more memory than it has bytes, however many are asked for."""
+
+    def __init__(self, path: str | os.PathLike[str], size: int) -> None:
+        super().__init__(io.FileIO(path))
+        self._bytes = size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(size if size is None else min(size, self._bytes + 1))
+
+
+def _check_jpeg(image: Image.Image) -> None:
+    """Raise where decoding would take for ever, or make up most of the pixels."""
+    stream: Any = image.fp  # type: ignore[attr-defined]
+    stream.seek(0)
+    size = scans = 0
+    while block := stream.read(1 << 20):
+        size += len(block)
+        scans += block.count(b"\xff\xda")
+    if image.info.get("progressive") and scans > _MOST_SCANS:
+        raise InputError(f"a JPEG must have at most {_MOST_SCANS} scans, this one has {scans}")
+    pixels = image.width * image.height
+    if pixels > _PIXELS_A_BYTE * size:
+        raise InputError(f"has {size:,} bytes, too few for the {pixels:,} pixels it declares")
 
 
 def _too_large(seen: str) -> str:
@@ -124,4 +190,4 @@ def to_rgb(image: Image.Image) -> Image.Image:
         return Image.fromarray((wide >> 8).astype(np.uint8)).convert("RGB")
     if image.mode == "P" and "transparency" in image.info:
         image = image.convert("RGBA")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")

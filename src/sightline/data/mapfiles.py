@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from io import BytesIO
+from math import prod
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-from zipfile import BadZipFile, is_zipfile
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from sightline.data.images import MAX_PIXELS
 from sightline.geometry import Geometry
 from sightline.records import InputError, to_image_id
 
@@ -27,7 +32,17 @@ __all__ = ["MapFiles", "Matches", "match_images", "open_maps"]
 _Read: TypeAlias = Callable[[], Any]
 _ENDINGS = (".npy", ".npz", ".safetensors")
 _SIGNS = ("positive", "absolute", "signed")
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, SafetensorError)
+# What reading raises on files that are broken, or broken on purpose.
+_DAMAGED = (
+    *(ValueError, TypeError, LookupError, EOFError, ArithmeticError, RuntimeError, SyntaxError),
+    *(AttributeError, BadZipFile, TokenError, zlib.error, struct.error),
+)
+_UNREADABLE = (OSError, *_DAMAGED, SafetensorError)
+_START, _LONGEST_HEADER = 12, 10_000  # bytes of a .npy file; a map's header has 118
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 class MapFiles(Mapping[str, NDArray[Any]]):
@@ -115,10 +130,10 @@ def open_maps(path: str | os.PathLike[str]) -> MapFiles:
             with _naming(str(path)):
                 entries = files.enter_context(_archive(path))
                 signs, unfit = _said(path)
-            named = [
-                (to_image_id(key), partial(_read_entry, f"{path} [{key}]", read))
-                for key, read in entries.items()
-            ]
+                named = [
+                    (to_image_id(key), partial(_read_entry, f"{path} [{key}]", read))
+                    for key, read in entries.items()
+                ]
         else:
             raise InputError(f"{path}: must be a folder of maps, or one .npz or .safetensors file")
         return MapFiles(_unique(named, path), files.pop_all(), signs, unfit)
@@ -197,14 +212,16 @@ def _unique(named: Iterable[tuple[str, _Read]], path: Path) -> dict[str, _Read]:
 
 
 def _map_name(file: Path, folder: Path) -> str:
-    return to_image_id(file.relative_to(folder).with_suffix("").as_posix())
+    with _naming(str(file)):
+        return to_image_id(file.relative_to(folder).with_suffix("").as_posix())
 
 
 def _read_file(file: Path) -> NDArray[Any]:
     """Read the one map of a file."""
     with _naming(str(file)):
         if file.suffix == ".npy":
-            return _as_map(_numbers(partial(np.load, file, allow_pickle=False)))
+            with file.open("rb") as stream:
+                return _as_map(_numbers(stream, file.stat().st_size))
         with _archive(file) as entries:
             if len(entries) != 1:
                 raise InputError(
@@ -225,23 +242,75 @@ def _archive(file: Path) -> Iterator[dict[str, _Read]]:
     if file.suffix == ".npz":
         if not is_zipfile(file):
             raise InputError("is not a .npz archive")
-        with np.load(file, allow_pickle=False) as arrays:
-            yield {key: partial(_numbers, partial(arrays.__getitem__, key)) for key in arrays.files}
+        with ZipFile(file) as archive:
+            yield _zipped(archive)
     else:
         with safe_open(file, framework="numpy") as tensors:
-            yield {key: partial(tensors.get_tensor, key) for key in tensors.keys()}  # noqa: SIM118
+            yield {key: partial(_tensor, tensors, key) for key in tensors.keys()}  # noqa: SIM118
 
 
-def _numbers(read: _Read) -> NDArray[Any]:
-    """Read an array; what is none is not met with NumPy's advice to unpickle it."""
-    error = None
+def _zipped(archive: ZipFile) -> dict[str, _Read]:
+    """Return the entries of a .npz archive by name; one that is there twice is an error."""
+    entries: dict[str, _Read] = {}
+    for info in archive.infolist():
+        key = info.filename.removesuffix(".npy")
+        if key in entries:
+            raise InputError(f"two maps are named {key!r}")
+        entries[key] = partial(_unzip, archive, info)
+    return entries
+
+
+def _unzip(archive: ZipFile, info: Any) -> NDArray[Any]:
+    if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise InputError("is packed in a way that NumPy does not write")
     try:
-        found = read()
-    except (ValueError, EOFError, UnpicklingError) as caught:
-        found, error = None, caught
-    if not isinstance(found, np.ndarray):  # of an archive, anything comes as bytes
+        with archive.open(info) as stream:
+            return _numbers(stream, info.file_size)
+    except _DAMAGED as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError("is not a .npy array of numbers, or is damaged") from error
-    return found
+
+
+def _tensor(tensors: Any, key: str) -> Any:
+    _check_count(tensors.get_slice(key).get_shape())
+    return tensors.get_tensor(key)
+
+
+def _numbers(stream: IO[bytes], size: int) -> NDArray[Any]:
+    """Read the array in a stream of `size` bytes; what it declares is judged before it is read."""
+    try:
+        shape, by_column, dtype = _header(stream)
+    except _DAMAGED as error:  # NumPy's advice to unpickle it is left out
+        raise InputError("is not a .npy array of numbers, or is damaged") from error
+    if dtype.hasobject:
+        raise InputError("is not a .npy array of numbers, or is damaged")
+    _check_count(shape)
+    missing = "is not a .npy array of numbers, or is damaged: values are missing"
+    if prod(shape) * dtype.itemsize > size:
+        raise InputError(missing)
+    flat = np.empty(prod(shape), dtype)
+    if stream.readinto(flat.view(np.uint8).data) < flat.nbytes:  # type: ignore[attr-defined]
+        raise InputError(missing)
+    return flat.reshape(shape[::-1]).T if by_column else flat.reshape(shape)
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read what stands before the values; it says how long it is, which may be anything."""
+    start = stream.read(_START)
+    version = start[6], start[7]
+    (length,) = struct.unpack_from("<H" if version == (1, 0) else "<I", start, 8)
+    if length > _LONGEST_HEADER:
+        raise InputError(f"header of {length:,} bytes")
+    whole = BytesIO(start + stream.read(length - (2 if version == (1, 0) else 0)))
+    return _HEADERS[np.lib.format.read_magic(whole)](whole)
+
+
+def _check_count(shape: Sequence[int]) -> None:
+    """Raise where more values are declared than the largest image has pixels."""
+    if prod(shape) > MAX_PIXELS:
+        seen = " x ".join(map(str, shape))
+        raise InputError(f"map must have at most {MAX_PIXELS:,} values, the file declares {seen}")
 
 
 def _said(file: Path) -> tuple[tuple[str, ...], str]:
@@ -257,7 +326,7 @@ def _said(file: Path) -> tuple[tuple[str, ...], str]:
         entries = content["maps"]
         signs = tuple(dict.fromkeys(entry["sign"] for entry in entries.values()))
         unfit = _unfit(entries, on_grid=not content["upsampling"])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except _DAMAGED as error:
         what = "must be what `sightline explain --maps` writes"
         raise InputError(f"metadata 'sightline' {what}: {error!r}") from error
     for sign in signs:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sightline.detection import _kernels as kernels
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,8 @@ Size = tuple[int, int]
 
 _FARTHEST = 1_000_000
 """Points of polygons are within so many pixels."""
+_LONGEST = 20_000_000
+"""Outlines of polygons are so many pixels long; drawing them takes 40 bytes for each."""
 _MOST_PIXELS = 1 << 32
 """Run lengths have fewer."""
 
@@ -74,7 +77,7 @@ def _size(found: Any) -> list[int]:
     """Check the height and width of an image."""
     good = isinstance(found, (list, tuple)) and len(found) == 2
     if not good or not all(_is_count(side) and side > 0 for side in found):
-        raise InputError(f"must have a size of height and width; got {found!r}")
+        raise InputError(f"must have a size of height and width; got {shown(found)}")
     height, width = map(int, found)
     if height * width >= _MOST_PIXELS:
         raise InputError(f"must have fewer than 2^32 pixels; got {height} × {width}")
@@ -121,8 +124,17 @@ def _polygons(found: Sequence[Any], size: list[int]) -> Rle:
         raise InputError("must be polygons of at least 3 points: lists x, y, x, y, …")
     farthest = max(abs(value) for part in parts for value in part)
     if farthest > _FARTHEST:
-        raise InputError(f"must be polygons within {_FARTHEST} pixels; got {farthest}")
+        raise InputError(f"must be polygons within {_FARTHEST} pixels; got {shown(farthest)}")
+    longest = max(map(_length, parts))
+    if longest > _LONGEST:
+        raise InputError(f"must be polygons of at most {_LONGEST} pixels; got {longest:.0f}")
     return mask.merge(mask.frPyObjects(parts, *size))  # type: ignore[no-any-return]
+
+
+def _length(part: Sequence[float]) -> float:
+    """Return how far it is around a polygon, each side by the longer of its extents."""
+    points = np.asarray(part, np.float64).reshape(-1, 2)
+    return float(np.abs(np.diff(points, axis=0, append=points[:1])).max(axis=1).sum())
 
 
 def _is_polygon(part: Any) -> bool:
@@ -133,7 +145,7 @@ def _is_polygon(part: Any) -> bool:
         and all(
             isinstance(value, (int, float, np.integer, np.floating))
             and not isinstance(value, bool)
-            and math.isfinite(value)
+            and -math.inf < value < math.inf  # also of a whole number beyond every float
             for value in part
         )
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, field
 from queue import Queue
+from sys import getswitchinterval, setswitchinterval
 from threading import Event, Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["STEPS", "Failed", "Finished", "Lane", "Left"]
 
 STEPS = ("read", "make", "score", "write")
+# Tasks whose maps a device may be asked for before those of an earlier one are scored.
+_AHEAD = 4
+# Seconds after which a thread that computes makes way for another, where there is a device.
+_TURN = 0.0005
 
 
 class Finished(NamedTuple):
@@ -46,7 +51,7 @@ class Failed(NamedTuple):
     Attributes
     ----------
     task : Task
-    kind : {"image", "memory", "disk", "input", "bug"}
+    kind : {"image", "memory", "disk", "input", "worker", "bug"}
         What is to blame.
     message : str
     images : mapping
@@ -75,6 +80,8 @@ class _Job:
 class Lane:
     """Does tasks in three threads: one reads, one makes maps, one scores and writes.
 
+    Where a worker has writers, as on a device, several more threads write what that one scores.
+
     Parameters
     ----------
     worker : Worker
@@ -87,9 +94,15 @@ class Lane:
         self.worker, self.emit = worker, emit
         self._inbox: Queue[_Job | None] = Queue()
         self._images: Queue[_Job | None] = Queue(maxsize=1)
-        self._maps: Queue[_Job | None] = Queue(maxsize=1)
+        # Maps on a device are small, and it must never wait for the next: see `_AHEAD`.
+        self._maps: Queue[_Job | None] = Queue(maxsize=_AHEAD if worker.writers else 1)
+        self._scored: Queue[_Job | None] = Queue(maxsize=worker.writers)
         self._stopping, self._abandoned = Event(), Event()
-        loops = (self._read_all, self._make_all, self._finish_all)
+        self._turns = getswitchinterval()
+        if worker.writers:  # a device waits for whoever gives it work
+            setswitchinterval(min(self._turns, _TURN))
+        writers = [self._write_all] * worker.writers
+        loops = (self._read_all, self._make_all, self._finish_all, *writers)
         self._threads = [Thread(target=loop, daemon=True) for loop in loops]
         for thread in self._threads:
             thread.start()
@@ -108,6 +121,7 @@ class Lane:
         for thread in self._threads:
             thread.join()
         self.worker.close()
+        setswitchinterval(self._turns)
 
     def kill(self) -> None:
         """Give back everything, and wait for nothing; nothing more is written."""
@@ -131,9 +145,22 @@ class Lane:
     def _finish_all(self) -> None:
         while (job := self._maps.get()) is not None:
             # What has maps is finished, even when the lane is to stop.
-            scored = self._step(job, "score", self._score, late=True)
-            if scored and self._step(job, "write", self._write, late=True):
-                self.emit(Finished(job.task, job.parts[0], job.seconds))
+            if not self._step(job, "score", self._score, late=True):
+                continue
+            if self.worker.writers:
+                self._scored.put(job)
+            else:
+                self._write_one(job)
+        self._scored.put(None)
+
+    def _write_all(self) -> None:
+        while (job := self._scored.get()) is not None:
+            self._write_one(job)
+        self._scored.put(None)  # for the next of them
+
+    def _write_one(self, job: _Job) -> None:
+        if self._step(job, "write", self._write, late=True):
+            self.emit(Finished(job.task, job.parts[0], job.seconds))
 
     def _read(self, job: _Job) -> None:
         job.parts = (self.worker.read(job.task),)

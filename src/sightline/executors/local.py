@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import pairwise
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from threading import Event
 
-    from sightline.runner import Plan, Shelf, Task
+    from sightline.runner import Plan, Shelf, Source, Task
     from sightline.store import Store
 
 __all__ = ["Outcome", "execute"]
 
-# Tasks that a lane holds: one is read, one made, one scored.
-DEPTH = 3
+# Tasks that a lane holds: one is read, one made, one scored; on a device, many are written.
+DEPTH, DEPTH_ON_DEVICE = 3, 24
 _TICK = 0.2  # seconds between looks at whether to stop
 
 
@@ -50,6 +51,15 @@ class Outcome:
     bad: dict[str, str] = field(default_factory=dict)
     memory: dict[str, str] = field(default_factory=dict)
     error: Failed | None = None
+
+    def note(self, failed: Failed, source: Source) -> None:
+        """Note a task that could not be done, and what is to blame."""
+        if failed.kind == "image":
+            self.bad.update(failed.images)
+        elif failed.kind == "memory":
+            self.memory[source.limited_as] = failed.message
+        elif self.error is None:
+            self.error = failed
 
 
 def execute(
@@ -157,13 +167,25 @@ class _Driver:
         """Fill the lanes, the emptiest first, so that the last tasks are spread."""
         while self.pending:
             number = min(self.held, key=lambda lane: len(self.held[lane]))
-            if len(self.held[number]) >= DEPTH:
+            if self._is_full(number):
                 return
             task = self.pending.popleft()
             if self.plan.sources[task.source].kind == "model" and task.chunk in self.unread:
                 continue  # another source could not read its images either
-            self.held[number][task.name] = task
-            self.lanes[number].put(task)
+            self._give(number, task)
+            while self.pending and self.plan.follows(self.pending[0], task):
+                self._give(number, self.pending.popleft())  # its maps come from the same pass
+
+    def _is_full(self, number: int) -> bool:
+        """Say whether a lane has enough in hand: its threads are busy, and another pass waits."""
+        tasks = list(self.held[number].values())
+        on_device = self.shelf.device != "cpu"
+        same = sum(self.plan.follows(two, one) for one, two in pairwise(tasks))
+        return len(tasks) >= (DEPTH_ON_DEVICE if on_device else DEPTH) and len(tasks) - same > 1
+
+    def _give(self, number: int, task: Task) -> None:
+        self.held[number][task.name] = task
+        self.lanes[number].put(task)
 
     def _hear(self, number: int, event: Any) -> None:
         if isinstance(event, Died):
@@ -179,14 +201,9 @@ class _Driver:
 
     def _note(self, failed: Failed) -> None:
         source = self.plan.sources[failed.task.source]
-        if failed.kind == "image":
-            self.outcome.bad.update(failed.images)
-            if source.kind == "model":
-                self.unread.add(failed.task.chunk)
-        elif failed.kind == "memory":
-            self.outcome.memory[source.limited_as] = failed.message
-        elif self.outcome.error is None:
-            self.outcome.error = failed
+        self.outcome.note(failed, source)
+        if failed.kind == "image" and source.kind == "model":
+            self.unread.add(failed.task.chunk)
 
     def _bury(self, number: int, died: Died) -> None:
         """Take back the tasks of a lane whose process died, and start another.

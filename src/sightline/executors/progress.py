@@ -43,6 +43,8 @@ class Run:
         What the user should know.
     bad : dict
         Images that could not be used, with the reason.
+    damaged : list of str
+        Files of the store whose bytes were not those once written, and that were made anew.
     stopped : bool
         Whether it was asked to stop.
     """
@@ -60,6 +62,7 @@ class Run:
     sources: dict[int, tuple[int, float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     bad: dict[str, str] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
     stopped: bool = False
 
     @property
@@ -87,7 +90,8 @@ class Run:
             todo = len(self.plan.chunks_of(source)) - done - self._stored_of.get(number, 0)
             left += todo * (seconds / done if done else usual)
         busy = sum(self.steps.values())
-        return left * (self.seconds / busy) if busy else left / self.workers
+        # Steps of a worker overlap; what it took to start it is no measure of the rest.
+        return left * min(1.0, self.seconds / busy) if busy else left / self.workers
 
     _stored_of: dict[int, int] = field(default_factory=dict, repr=False)
 

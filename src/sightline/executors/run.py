@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from threading import Event
 from time import perf_counter
@@ -19,16 +19,22 @@ from sightline.runner.manifest import manifest_of, package_versions, timestamp
 from sightline.runner.probe import expect
 from sightline.runner.work import BadImageError
 from sightline.store import Store, create_store, images_table, regions_table
+from sightline.store.checksums import DamagedError, check_files
 from sightline.store.shards import write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from sightline.runner import Task
     from sightline.runner.probe import Expected
+    from sightline.store.checksums import FileState
     from sightline.study import Study
 
 __all__ = ["Forecast", "RunError", "forecast_study", "run_study"]
+
+
+_SHOWN = 5  # damaged files that a note names
 
 
 class RunError(SightlineError):
@@ -78,15 +84,28 @@ def run_study(
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
     watch, stop = watch or Watch(), stop or Event()
+    engine = _engine(study, workers)
     store = create_store(Path(out, study.name))
     with ExitStack() as held:
         with _writing(store):
             held.enter_context(store.locked())
             store.clean()
         try:
-            return _Runner(study, store, watch, stop, skip_bad).run(workers, device)
+            does = held.enter_context(engine)
+            return _Runner(study, store, watch, stop, skip_bad).run(workers, device, does)
         finally:
             store.discard()  # where the plan failed before anything was stored
+
+
+def _engine(study: Study, workers: int | None) -> AbstractContextManager[Callable[..., Outcome]]:
+    """Return what gives the function that does tasks, for the time of a run."""
+    if study.engine.kind == "local":
+        return nullcontext(execute)
+    from sightline.executors.ray import on_ray
+    from sightline.executors.ray_cluster import check_engine
+
+    check_engine(study.engine, workers)
+    return on_ray(study.engine)
 
 
 class Forecast(NamedTuple):
@@ -116,6 +135,7 @@ def forecast_study(
     watch: Watch | None = None,
 ) -> Forecast:
     """Return what `run_study` with the same arguments would do; nothing is written."""
+    _engine(study, workers)
     store, shelf, watch = Store(Path(out, study.name)), Shelf(device), watch or Watch()
     runner = _Runner(study, store, watch, Event(), skip_bad)
     plan = runner.plan(shelf)
@@ -140,11 +160,24 @@ class _Runner:
     ) -> None:
         self.study, self.store, self.watch = study, store, watch
         self.stop, self.skip_bad = stop, skip_bad
-        self.old: dict[str, Any] = store.manifest() if store.manifest_path.exists() else {}
+        self.notes: list[str] = []
+        self._told_bare = False
+        self.old = self._old_manifest()
 
-    def run(self, workers: int | None, device: str) -> Run:
+    def _old_manifest(self) -> dict[str, Any]:
+        """Return the manifest of the last run; a damaged one is made anew, since plans repeat."""
+        try:
+            return self.store.manifest() if self.store.manifest_path.exists() else {}
+        except DamagedError:
+            self.notes.append(
+                f"{self.store.manifest_path} was damaged and is made anew; what it told of earlier "
+                "runs is lost."
+            )
+            return {}
+
+    def run(self, workers: int | None, device: str, does: Callable[..., Outcome]) -> Run:
         begun, shelf = perf_counter(), Shelf(device)
-        run = Run(self.store, self.plan(shelf))
+        run = Run(self.store, self.plan(shelf), notes=self.notes)
         self._compare_versions(run)
         while True:
             todo = self._begin(run, workers)
@@ -155,7 +188,7 @@ class _Runner:
                 run.seconds = perf_counter() - started
                 self.watch.moved(run)
 
-            outcome = execute(
+            outcome = does(
                 run.plan,
                 self.store,
                 todo,
@@ -219,32 +252,67 @@ class _Runner:
     def _begin(self, run: Run, workers: int | None) -> list[Task]:
         """Save the plan and return what is to be done."""
         plan = run.plan
+        sound = self._sound(run)
         self._save(plan)
-        todo = [task for task in plan.tasks if not self._has(plan, task)]
+        todo = [task for task in plan.tasks if task.name not in sound]
         run.stored, run.finished = len(plan.tasks) - len(todo), 0
         run.sources, run._stored_of = {}, {}
-        missing = {task.name for task in todo}
         for task in plan.tasks:
-            if task.name not in missing:
+            if task.name in sound:
                 run._stored_of[task.source] = run._stored_of.get(task.source, 0) + 1
         run.workers = self.workers(plan, len(todo), workers)
         self.watch.planned(run)
         return todo
 
-    def _has(self, plan: Plan, task: Task) -> bool:
-        """Say whether a task is done: its files are there, with its maps where they are kept."""
+    def _sound(self, run: Run) -> set[str]:
+        """Return the tasks that are done, after every byte of their files was looked at."""
+        done = self.store.done()
+        files = {t.name: self._files(run.plan, t) for t in run.plan.tasks if t.name in done}
+        tables = [p for p in (self.store.images_path, self.store.regions_path) if p.exists()]
+        states = check_files(
+            [*tables, *(file for some in files.values() for file in some)],
+            lambda number, count: self.watch.planning(number, count, "Checking what is stored"),
+        )
+        self._tell(run, states)
+        return {
+            name
+            for name, some in files.items()
+            if all(states[file] in ("sound", "bare") for file in some)
+        }
+
+    def _files(self, plan: Plan, task: Task) -> list[Path]:
+        """Return the files that a task has when it is done."""
         source = plan.sources[task.source]
-        curves = source.kind != "check"
-        if task.name not in self._done or not self.store.is_whole(task.name, curves=curves):
-            return False
-        kept = plan.keep_maps and source.kind == "model" and plan.chunks[task.chunk].images
-        return not kept or self.store.map_file(task.name).exists()
+        files = [self.store.row_file(task.name)]
+        if source.kind != "check":
+            files.append(self.store.curve_file(task.name))
+        if plan.keep_maps and source.kind == "model" and plan.chunks[task.chunk].images:
+            files.append(self.store.map_file(task.name))
+        return files
+
+    def _tell(self, run: Run, states: Mapping[Path, FileState]) -> None:
+        """Note which files are damaged, and how many cannot be checked; each once."""
+        names = {path: path.relative_to(self.store.path).as_posix() for path in states}
+        new = [names[p] for p, one in states.items() if one == "damaged"]
+        new = [name for name in new if name not in run.damaged]
+        if new:
+            shown = ", ".join(new[:_SHOWN]) + (", …" if len(new) > _SHOWN else "")
+            files = "1 file was" if len(new) == 1 else f"{len(new)} files were"
+            run.notes.append(f"{files} damaged and made anew: {shown}.")
+            run.damaged += new
+        bare = sum(one == "bare" for one in states.values())
+        if bare and not self._told_bare:
+            self._told_bare = True
+            files = "1 stored file has" if bare == 1 else f"{bare} stored files have"
+            run.notes.append(
+                f"{files} no checksum: an earlier version wrote them, and whether their bytes have "
+                f"changed since cannot be told. To compute all anew, remove {self.store.path}."
+            )
 
     def _save(self, plan: Plan) -> None:
         """Write the study, its tables and its manifest, which names the tasks."""
         from sightline.study import to_yaml
 
-        self._done = self.store.done()
         chunk_of = {image: n for n, chunk in enumerate(plan.chunks) for image in chunk.images}
         used = [card for card in plan.cards.cards if card.image in chunk_of]
         images = images_table([{**card.line, "chunk": chunk_of[card.image]} for card in used])
@@ -291,6 +359,7 @@ class _Runner:
                 "rows": run.rows,
                 "workers": run.workers,
                 "steps": {name: round(seconds, 3) for name, seconds in run.steps.items()},
+                **({"damaged": list(run.damaged)} if run.damaged else {}),
             },
         ]
         error = outcome.error

@@ -23,11 +23,14 @@ __all__ = [
     "box_share",
     "carry_rect",
     "clip_box",
+    "clip_boxes",
     "half_covered",
     "meet",
+    "neighbours",
     "sample_axis",
     "share_within",
     "snap",
+    "snap_all",
     "sum_between",
 ]
 
@@ -61,6 +64,17 @@ def clip_box(box: Sequence[float], to: Sequence[float]) -> Rect | None:
     flat = np.subtract(box[2:], box[:2]) <= 2 * NEAR
     outside = (shared < -NEAR) | ((shared <= NEAR) & ~flat)
     return None if outside.any() or to[0] == to[2] else as_rect((low, high))
+
+
+def clip_boxes(
+    boxes: NDArray[np.float64], to: Rect
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Clip boxes `(n, 2, 2)` as `clip_box` does; say of which nothing is left."""
+    low, high = np.array(to[:2]), np.array(to[2:])
+    shared = np.minimum(boxes[:, 1], high) - np.maximum(boxes[:, 0], low)
+    flat = boxes[:, 1] - boxes[:, 0] <= 2 * NEAR
+    outside = ((shared < -NEAR) | ((shared <= NEAR) & ~flat)).any(axis=1)
+    return snap_all(np.clip(boxes, low, high)), outside | (to[0] == to[2])
 
 
 def box_share(box: Rect, view: Rect) -> float:
@@ -107,12 +121,25 @@ def sample_axis(values: NDArray[Any], places: NDArray[np.float64], how: str) -> 
     last = values.shape[-1] - 1
     if how == "nearest":
         return values[..., np.clip(np.floor(places + NEAR), 0, last).astype(np.int64)]
-    places = np.clip(places - 0.5, 0, last)
-    low = places.astype(np.int64)
-    part = (places - low).astype(values.dtype)
-    right = values[..., np.minimum(low + 1, last)]
-    mixed: NDArray[Any] = values[..., low] * (1 - part) + right * part
+    low, high, part = neighbours(places, last + 1, values.dtype)
+    mixed: NDArray[Any] = values[..., low] * (1 - part) + values[..., high] * part
     return mixed
+
+
+def neighbours(
+    places: NDArray[np.float64], cells: int, kind: np.dtype[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Return the cells whose centres are on both sides of places, and the share of the second."""
+    places = np.clip(places - 0.5, 0, cells - 1)
+    low = places.astype(np.int64)
+    return low, np.minimum(low + 1, cells - 1), (places - low).astype(kind)
+
+
+def snap_all(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values, each as `snap` returns it."""
+    whole = np.rint(values)
+    found: NDArray[np.float64] = np.where(np.abs(values - whole) < NEAR, whole, values)
+    return found
 
 
 def snap(value: float) -> float:

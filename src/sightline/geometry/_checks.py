@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 __all__ = [
     "Size",
@@ -22,20 +22,25 @@ __all__ = [
     "size_or",
 ]
 
+_MOST = 1e12  # products of such numbers are finite
 Size: TypeAlias = tuple[int, int]  # width, height
 
 
 def check_numbers(values: Any, count: int, name: str) -> tuple[float, ...]:
     fits = isinstance(values, Sequence | np.ndarray) and len(values) == count
-    if not fits or not all(isinstance(value, Real) and isfinite(value) for value in values):
-        raise InputError(f"{name} must be {count} finite numbers, got {values!r}")
+    if not fits or not all(_is_number(value) for value in values):
+        raise InputError(f"{name} must be {count} finite numbers, got {shown(values)}")
     return tuple(map(float, values))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and bool(-_MOST <= value <= _MOST)  # type: ignore[operator]
 
 
 def check_size(values: Any, name: str) -> Size:
     width, height = map(int, check_numbers(values, 2, name))
     if min(width, height) < 1 or (width, height) != tuple(values):
-        raise InputError(f"{name} must be width and height, whole and >= 1, got {values!r}")
+        raise InputError(f"{name} must be width and height, whole and >= 1, got {shown(values)}")
     return width, height
 
 

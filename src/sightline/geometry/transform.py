@@ -21,11 +21,13 @@ from sightline.geometry._areas import (
     box_share,
     carry_rect,
     clip_box,
+    clip_boxes,
     half_covered,
     meet,
     sample_axis,
     share_within,
     snap,
+    snap_all,
     sum_between,
 )
 from sightline.geometry._checks import (
@@ -37,6 +39,7 @@ from sightline.geometry._checks import (
     size_or,
 )
 from sightline.records import Annotation, InputError, Region
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,8 +163,8 @@ class Geometry:
     def from_dict(cls, values: Mapping[str, Any]) -> Geometry:
         """Return the geometry that `to_dict` described."""
         names = [field.name for field in fields(cls)]
-        if not isinstance(values, Mapping) or sorted(values) != sorted(names):
-            raise InputError(f"geometry must have {', '.join(names)}; got {values!r}")
+        if not isinstance(values, Mapping) or set(values) != set(names):
+            raise InputError(f"geometry must have {', '.join(names)}; got {shown(values)}")
         return cls(**values)
 
     @property
@@ -209,6 +212,16 @@ class Geometry:
             raise InputError(f"boxes must be (n, 4), got {shape_of(corners.shape)}")
         carried = np.sort(self._carry_points(corners.reshape(-1, 2, 2)) / self.size, axis=1)
         return carried.reshape(-1, 4)
+
+    def clip_boxes(self, boxes: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return boxes `(n, 4)` of the image on the input, cut to what is image there.
+
+        As `carry_region` does it one by one, to the last bit; and which of them are out of sight.
+        """
+        corners = np.asarray(boxes, np.float64).reshape(-1, 2, 2)
+        carried = snap_all(np.sort(self._carry_points(corners), axis=1))
+        kept, lost = clip_boxes(carried, self.content)
+        return snap_all(kept / self.size).reshape(-1, 4), lost
 
     def carry(self, annotation: Annotation) -> Annotation:
         """Return the annotation of the model's input.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,8 +40,10 @@ def cls(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return the class token's row of the attention of each layer."""
 
     def row(heads: Heads) -> Tensor:
-        return weighted_rows(heads, _start(model, heads))[:, :, 0]
+        return weighted_rows(*_first(model, heads))[:, :, 0]
 
+    if (shared := _together(model, inputs, request)) is not None:
+        return _laid_out(model, inputs, request, shared["cls"])
     return _layer_maps(model, inputs, request, row)
 
 
@@ -60,6 +63,8 @@ def mean(model: Model, inputs: Inputs, request: Request) -> Found:
     def received(heads: Heads) -> Tensor:
         return weighted_rows(heads, _even(heads))[:, :, 0]
 
+    if (shared := _together(model, inputs, request)) is not None:
+        return _laid_out(model, inputs, request, shared["mean"])
     return _layer_maps(model, inputs, request, received)
 
 
@@ -98,7 +103,11 @@ def pool(model: Model, inputs: Inputs, request: Request) -> Found:
 def rollout(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return, for each layer, the start row times the mixed attention of it and all below."""
     fusion, discard = _checked_rollout(request)
-    kept = _kept_heads(model, inputs, range(max(request.layers) + 1))
+    if fusion == "mean" and not discard:
+        shared = _together(model, inputs, request)
+        if shared is not None:
+            return _laid_out(model, inputs, request, shared["rollout"])
+    kept = _kept_heads(model, inputs, request)
 
     def step(layer: int, rows: Tensor) -> Tensor:
         heads = kept.pop(layer)
@@ -177,6 +186,11 @@ def weighted_rows(heads: Heads, rows: Tensor, gradient: Tensor | None = None) ->
     -------
     Tensor (batch, heads, m, tokens)
     """
+    if gradient is None and heads.mask is None and _has_kernels(heads.query):
+        from sightline.maps._weighing import weigh
+
+        with torch.cuda.device(heads.query.device):
+            return weigh(heads.query, heads.key, heads.scale, rows)
     count = heads.query.shape[1]
     total = rows.new_zeros(len(rows) * count, rows.shape[1], heads.key.shape[2])
     for pairs, queries, weights in _weights(heads, _used(rows), gradient):
@@ -185,8 +199,18 @@ def weighted_rows(heads: Heads, rows: Tensor, gradient: Tensor | None = None) ->
     return total.unflatten(0, (len(rows), count))
 
 
+def _has_kernels(tensor: Tensor) -> bool:
+    """Say whether Triton can be used where a tensor is."""
+    return tensor.is_cuda and find_spec("triton") is not None
+
+
 def _used(rows: Tensor) -> slice:
-    """Return the tokens between the first and the last that any row gives weight to."""
+    """Return the tokens between the first and the last that any row gives weight to.
+
+    On a device, all of them: to look would be to wait for it.
+    """
+    if rows.device.type != "cpu":
+        return slice(0, rows.shape[-1])
     used = rows.flatten(0, 1).any(0).nonzero().flatten().tolist()
     return slice(used[0], used[-1] + 1) if used else slice(0, 0)
 
@@ -242,6 +266,16 @@ def _even(heads: Heads) -> Tensor:
     return heads.query.new_full((batch, 1, count), 1 / count, dtype=torch.float32)
 
 
+def _first(model: Model, heads: Heads) -> tuple[Heads, Tensor]:
+    """Return the class token's query alone on a device, which need not look where rows are 0."""
+    rows = _start(model, heads)
+    if rows.device.type == "cpu" or heads.mask is not None:  # where `_used` looks, and no one waits
+        return heads, rows
+    token = model.prefix.index("class")
+    alone = heads._replace(query=heads.query[:, :, token : token + 1])
+    return alone, rows[:, :, token : token + 1]
+
+
 def _layer_maps(
     model: Model, inputs: Inputs, request: Request, reduce: Callable[[Heads], Tensor]
 ) -> Found:
@@ -252,10 +286,67 @@ def _layer_maps(
         if layer in request.layers:
             found[layer] = reduce(heads)
 
-    with seen_attention(model, see):
-        model(inputs.pixels)
+    _show(model, inputs, request, request.layers, see)
     _check_seen(model, found, request.layers)
-    return Found([_on_grid(model, inputs, request, found[layer]) for layer in request.layers])
+    return _laid_out(model, inputs, request, found)
+
+
+def _laid_out(model: Model, inputs: Inputs, request: Request, rows: dict[int, Tensor]) -> Found:
+    """Return the rows of layers as maps."""
+    return Found([_on_grid(model, inputs, request, rows[layer]) for layer in request.layers])
+
+
+def _together(
+    model: Model, inputs: Inputs, request: Request
+) -> dict[str, dict[int, Tensor]] | None:
+    """Return the rows of all methods that share a pass, by method and layer; None without any.
+
+    The weights of a layer are then made once for all of them. A row is what it would be alone.
+    """
+    passed, layers = request.passed, range(len(model.layers))
+    if passed is None or not passed.methods or request.layers != tuple(layers):
+        return None
+    if passed.rows is None:
+        kept = _kept_heads(model, inputs, request)
+        start, even = _start(model, kept[0]), _even(kept[0])
+        others = {"cls": start, "mean": even}
+        beside = {name: others[name] for name in passed.methods if name in others}
+        found: dict[str, dict[int, Tensor]] = {name: {} for name in beside}
+        rows = start[:, :0]
+        for layer in reversed(layers):
+            rows = torch.cat([rows, start], 1)
+            products = weighted_rows(kept.pop(layer), torch.cat([rows, *beside.values()], 1))
+            for place, name in enumerate(beside, start=rows.shape[1]):
+                found[name][layer] = products[:, :, place].clone()
+            rows = (rows + products[:, :, : rows.shape[1]].mean(1)) / 2
+        last = len(layers) - 1
+        found["rollout"] = {layer: rows[:, None, last - layer] for layer in layers}
+        passed.settle(found)
+    return passed.rows
+
+
+def _show(
+    model: Model,
+    inputs: Inputs,
+    request: Request,
+    layers: Iterable[int],
+    see: Callable[[int, Heads], None],
+) -> None:
+    """Show some layers' heads: those of a pass that another method has made, or of a new one."""
+    passed = request.passed
+    known = None if passed is None else passed.of(layers)
+    if known is not None:
+        for layer, heads in known.items():
+            see(layer, heads)
+        return
+
+    def both(layer: int, heads: Heads) -> None:
+        if passed is not None:
+            passed.add(layer, heads)
+        see(layer, heads)
+
+    with seen_attention(model, both):
+        model(inputs.pixels)
 
 
 def _check_seen(model: Model, found: dict[int, Any], layers: tuple[int, ...]) -> None:
@@ -277,7 +368,10 @@ def _on_grid(model: Model, inputs: Inputs, request: Request, rows: Tensor) -> Te
             f"{columns}x{lines} patches after {len(model.prefix)} others"
         )
     fused = patches.mean(1, keepdim=True)
-    chosen = fused if request.heads is None else patches[:, list(request.heads)]
+    every = request.heads == tuple(range(patches.shape[1]))  # a list would wait for the device
+    chosen = patches if every else fused
+    if request.heads is not None and not every:
+        chosen = patches[:, list(request.heads)]
     return chosen.unflatten(-1, (lines, columns))
 
 
@@ -301,16 +395,15 @@ def _followed(
     ]
 
 
-def _kept_heads(model: Model, inputs: Inputs, layers: Iterable[int]) -> dict[int, Heads]:
-    """Return queries and keys of layers; what else they hold is let go."""
-    wanted, kept = tuple(layers), dict[int, Heads]()
+def _kept_heads(model: Model, inputs: Inputs, request: Request) -> dict[int, Heads]:
+    """Return queries and keys of all layers to the last; what else they hold is let go."""
+    wanted, kept = tuple(range(max(request.layers) + 1)), dict[int, Heads]()
 
     def see(layer: int, heads: Heads) -> None:
         if layer in wanted:
             kept[layer] = heads.without_values()
 
-    with seen_attention(model, see):
-        model(inputs.pixels)
+    _show(model, inputs, request, wanted, see)
     _check_seen(model, kept, wanted)
     return kept
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,14 +22,15 @@ from sightline.models.preprocess import ImageLike, as_images
 from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from sightline.geometry import Geometry
+    from sightline.maps.passes import Passed
 
-__all__ = ["explain"]
+__all__ = ["Made", "Wanted", "explain", "make_maps"]
 
 
 def explain(
@@ -92,16 +94,110 @@ def explain(
     asked = _asked_layers(model, card, layers), _asked_heads(model, card, heads)
     goal = _asked_goal(model, card, todo, target)
     most, done = _batch_of(model, card, batch), 0
-    # Not inference mode: what a network keeps from a pass must serve later passes with gradients.
-    normal = torch.inference_mode(False)
-    with undisturbed(model.network), normal, torch.set_grad_enabled(card.gradients):
-        parts = []
+    parts = []
+    with _running(model, card):
         for inputs in model.batches(todo, most):
             here = None if goal is None else goal.take(_rows(done, inputs))
             request = Request(*asked, here, filled, most(inputs.pixels))
             parts.append(_maps_of(model, card, request, inputs))
             done += len(inputs.keys)
     return _joined(parts)
+
+
+@contextmanager
+def _running(model: Model, card: Method) -> Iterator[None]:
+    """Have a network run undisturbed, with gradients where a method needs them.
+
+    Not in inference mode: what a network keeps from a pass must serve later passes with gradients.
+    """
+    normal = torch.inference_mode(False)
+    with undisturbed(model.network), normal, torch.set_grad_enabled(card.gradients):
+        yield
+
+
+class Wanted(NamedTuple):
+    """Maps to be made: what `explain` is asked for, but the model and the images.
+
+    Attributes
+    ----------
+    method, layers, heads, target, params, batch
+        As in `explain`.
+    """
+
+    method: str
+    layers: str | int | Iterable[int] = "all"
+    heads: str | int | Iterable[int] | None = None
+    target: Target | Sequence[Target] = "predicted"
+    params: Mapping[str, Any] | None = None
+    batch: int = 1
+
+
+class Made(NamedTuple):
+    """Maps of one batch, where they were made.
+
+    Attributes
+    ----------
+    maps : list of Tensor (batch, heads, rows, columns)
+        One for each layer, float32.
+    geometries : tuple of tuples of Geometry
+        By image and layer.
+    targets : tuple of str
+        The class that each image's maps explain; empty for a method that explains none.
+    """
+
+    maps: list[Tensor]
+    geometries: tuple[tuple[Geometry, ...], ...]
+    targets: tuple[str, ...]
+
+    def arrays(self) -> list[NDArray[np.float32]]:
+        """Return the maps in main memory, as copies: views would keep the tensors alive."""
+        return [layer.cpu().numpy().copy() for layer in self.maps]
+
+
+def make_maps(
+    model: Model,
+    images: Sequence[ImageLike],
+    batches: Iterable[tuple[Inputs, Passed | None]],
+    wanted: Wanted,
+) -> Iterator[Made]:
+    """Yield the maps of images whose inputs are there, batch by batch; `explain` gives the same.
+
+    Parameters
+    ----------
+    model : Model
+        Which is asked.
+    images : sequence of images
+        Those of all batches.
+    batches : iterable of pairs
+        Of inputs and what passes of them have shown.
+    wanted : Wanted
+        How.
+    """
+    card = METHODS[wanted.method]
+    card.check_fits(model, classless=not needs_classes(wanted.target))
+    filled = card.with_defaults(wanted.params)
+    layers = _asked_layers(model, card, wanted.layers)
+    heads = _asked_heads(model, card, wanted.heads)
+    goal, done = _asked_goal(model, card, list(images), wanted.target), 0
+    with _running(model, card):
+        for inputs, passed in batches:
+            here = None if goal is None else goal.take(_rows(done, inputs))
+            request = Request(layers, heads, here, filled, wanted.batch, passed)
+            yield _made(model, card, request, inputs)
+            done += len(inputs.keys)
+
+
+def _made(model: Model, card: Method, request: Request, inputs: Inputs) -> Made:
+    """Return the maps of one batch where they are made."""
+    found = card.function(model, inputs, request)
+    maps = [layer.detach().float() for layer in found.maps]
+    shapes = [(int(layer.shape[2]), int(layer.shape[3])) for layer in maps]
+    ways: dict[Geometry, tuple[Geometry, ...]] = {}  # those of a batch are few
+    for geometry in inputs.geometries:
+        if geometry not in ways:
+            ways[geometry] = _geometries(model, geometry, shapes)
+    targets = () if found.goal is None else found.goal.names(model.classes)
+    return Made(maps, tuple(ways[geometry] for geometry in inputs.geometries), targets)
 
 
 def _batch_of(model: Model, card: Method, batch: int | None) -> Callable[[Tensor], int]:
@@ -140,40 +236,39 @@ def _underlying(model: Model, card: Method, of: str | None) -> str:
 def _maps_of(model: Model, card: Method, request: Request, inputs: Inputs) -> Maps:
     """Return the maps of one batch."""
     begun = perf_counter()
-    found = card.function(model, inputs, request)
-    # Copies: an array that shares a tensor's memory would keep the tensor alive.
-    arrays = [layer.detach().float().cpu().numpy().copy() for layer in found.maps]
+    made = _made(model, card, request, inputs)
+    arrays = made.arrays()
     seconds = perf_counter() - begun
     heads = request.heads if card.headed and request.heads is not None else (None,)
-    targets = () if found.goal is None else found.goal.names(model.classes)
     return Maps(
         tuple(zip(*arrays, strict=True)),
-        tuple(_geometries(model, geometry, arrays) for geometry in inputs.geometries),
+        made.geometries,
         request.layers or (None,),
         heads,
         model.name,
         card.name,
         card.sign,
-        targets,
+        made.targets,
         {**request.params, "batch": request.batch},
         seconds,
     )
 
 
 def _geometries(
-    model: Model, geometry: Geometry, arrays: list[NDArray[np.float32]]
+    model: Model, geometry: Geometry, shapes: Sequence[tuple[int, int]]
 ) -> tuple[Geometry, ...]:
     """Return the way from the image to the grid of each layer."""
     width, height = geometry.size
-    for rows, columns in (array.shape[2:] for array in arrays):
+    for rows, columns in shapes:
         if width % columns or height % rows:
             raise InputError(
                 f"{model.name}: a map of {columns}x{rows} cells does not divide the input of "
                 f"{width}x{height} pixels; a layer must keep whole patches"
             )
-    return tuple(
-        geometry.patches(width // array.shape[3], height // array.shape[2]) for array in arrays
-    )
+    known = {  # layers mostly have one grid
+        shape: geometry.patches(width // shape[1], height // shape[0]) for shape in set(shapes)
+    }
+    return tuple(known[shape] for shape in shapes)
 
 
 def _joined(parts: list[Maps]) -> Maps:

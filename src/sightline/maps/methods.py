@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from sightline.maps.maps import Maps
+    from sightline.maps.passes import Passed
     from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
 
@@ -53,6 +54,8 @@ class Request(NamedTuple):
         Parameters of the method, complete.
     batch : int
         How many images may be in memory at once, with all that gradients need.
+    passed : Passed or None
+        What a pass of these images has shown, to which methods add what theirs shows.
     """
 
     layers: tuple[int, ...]
@@ -60,6 +63,7 @@ class Request(NamedTuple):
     goal: Goal | None
     params: Mapping[str, Any]
     batch: int
+    passed: Passed | None = None
 
 
 class Found(NamedTuple):

@@ -38,16 +38,26 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
 
 def check_maps(maps: Any) -> Array:
     """Return `maps` as an array `(..., H, W)` of real numbers that is not empty."""
-    maps = as_array(maps)
+    maps = _array(maps, "maps")
     if len(maps.shape) < 2:
         raise InputError(f"maps must have shape (..., H, W); got shape {shape_of(maps.shape)}")
     if 0 in maps.shape:
         raise InputError(f"maps must not be empty; got shape {shape_of(maps.shape)}")
-    if not namespace(maps).isdtype(maps.dtype, ("bool", "real floating", "integral")) and not (
-        is_torch(maps) and maps.dtype.is_floating_point
-    ):
+    if not _is_real(maps):
         raise InputError(f"maps must hold real numbers; got dtype {maps.dtype}")
     return maps
+
+
+def _array(value: Any, name: str) -> Array:
+    try:
+        return as_array(value)
+    except (ValueError, TypeError, OverflowError) as error:  # lists of different length
+        raise InputError(f"{name} must be an array of numbers: {error}") from error
+
+
+def _is_real(array: Array) -> bool:
+    known = namespace(array).isdtype(array.dtype, ("bool", "real floating", "integral"))
+    return bool(known or (is_torch(array) and array.dtype.is_floating_point))
 
 
 def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
@@ -57,6 +67,8 @@ def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
     """
     masks = _like(masks, maps, name)
     xp = namespace(masks)
+    if not _is_real(masks):
+        raise InputError(f"{name} must hold only 0 and 1 (or booleans); got dtype {masks.dtype}")
     if not xp.isdtype(masks.dtype, "bool"):
         odd = (masks != 0) & (masks != 1)
         if bool(xp.any(odd)):
@@ -81,7 +93,7 @@ def check_target(target: Any, maps: Array, name: str = "target") -> Array:
 
 def _like(other: Any, maps: Array, name: str) -> Array:
     """Check that `other` lives where the maps live and fits them."""
-    other = as_array(other)
+    other = _array(other, name)
     if is_torch(maps) != is_torch(other):
         if is_torch(other):
             raise InputError(f"{name} is a torch tensor but maps is not; give both as one kind")

@@ -14,7 +14,7 @@ from sightline._raster import boxes_pixels
 from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,6 +56,8 @@ class RegionTable:
         drawn once.
         """
         each = _maps_per_entry(len(regions), lead)
+        if all(_is_boxes(entry) for entry in regions):
+            return cls._of_boxes(regions, each, height, width)
         entries = [_entry(entry, i) for i, entry in enumerate(regions)]
         sizes = [len(entry.shapes) for entry in entries]
         stops = np.cumsum(sizes, dtype=np.int64)
@@ -72,12 +74,40 @@ class RegionTable:
             _ignored(regions, each, height, width),
         )
 
-    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return for every pair of map and region the map and the position of the region."""
-        sizes = self.spans[:, 1] - self.spans[:, 0]
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        starts = np.cumsum(sizes) - sizes
-        return owner, np.arange(len(owner)) - starts[owner] + self.spans[owner, 0]
+    @classmethod
+    def _of_boxes(
+        cls, regions: Sequence[NDArray[Any]], each: int, height: int, width: int
+    ) -> RegionTable:
+        """Read boxes alone, which may be a hundred thousand, without a look at each."""
+        sizes = np.array([len(entry) for entry in regions], np.int64)
+        stops = np.cumsum(sizes)
+        count = int(stops[-1])
+
+        def entries() -> list[_Entry]:
+            return [_entry(entry, i) for i, entry in enumerate(regions)]
+
+        boxes = _boxes(np.concatenate(regions).astype(np.float64), entries, height, width)
+        return cls(
+            np.repeat(np.stack([stops - sizes, stops], axis=1), each, axis=0),
+            boxes,
+            np.zeros(count + 1, np.int64),
+            _WHOLE,
+            ("",) * count,
+            (np.arange(count) - np.repeat(stops - sizes, sizes)).astype(np.int32),
+        )
+
+    def rows(
+        self, start: int = 0, stop: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return for every pair of map and region the map and the position of the region.
+
+        With `start` and `stop`, those of some of the maps alone.
+        """
+        spans = self.spans[start:stop]
+        sizes = spans[:, 1] - spans[:, 0]
+        first = spans[:, 0] - (np.cumsum(sizes) - sizes)
+        owner = np.repeat(np.arange(start, start + len(sizes)), sizes)
+        return owner, np.arange(len(owner)) + np.repeat(first, sizes)
 
     def kept(self, index: int, keep: NDArray[np.bool_], maps: int) -> RegionTable:
         """Return the regions of one map over its kept pixels, which are laid out in one row.
@@ -129,6 +159,16 @@ class _Entry(NamedTuple):
 _WHOLE: NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
+def _is_boxes(entry: Any) -> bool:
+    """Say whether an entry is an array of boxes."""
+    return (
+        type(entry) is np.ndarray
+        and entry.ndim == 2
+        and entry.shape[1] == 4
+        and entry.dtype != np.bool_
+    )
+
+
 def _entry(entry: Any, index: int) -> _Entry:
     """Read what was given for one map."""
     if isinstance(entry, Annotation):
@@ -137,7 +177,7 @@ def _entry(entry: Any, index: int) -> _Entry:
         labels = [region.label for region in scored]
         return _Entry(shapes, labels, [region.index for region in scored])
     array = to_numpy(entry) if hasattr(entry, "shape") else None
-    if array is not None and array.ndim == 2 and array.shape[1] == 4 and array.dtype != np.bool_:
+    if array is not None and _is_boxes(array):
         return _Entry(array.astype(np.float64), [""] * len(array), range(len(array)))
     if array is not None and array.ndim not in (3, 1):
         raise InputError(
@@ -197,28 +237,32 @@ def _pixels(
                     masks[start + j] = _from_mask(drawn, name, height, width)
         parts.append(part)
         start += len(part)
-    boxes = _boxes(np.concatenate(parts), entries, height, width)
+    boxes = _boxes(np.concatenate(parts), lambda: entries, height, width)
     for k, (box, _) in masks.items():
         boxes[k] = box
     return boxes, [masks[k][1] if k in masks else _WHOLE for k in range(start)]
 
 
 def _boxes(
-    boxes: NDArray[np.float64], entries: Sequence[_Entry], height: int, width: int
+    boxes: NDArray[np.float64],
+    entries: Callable[[], Sequence[_Entry]],
+    height: int,
+    width: int,
 ) -> NDArray[np.int64]:
     """Check boxes given as shares of the image and return their pixels."""
 
     def refuse(bad: Any, why: str) -> None:
         if bad.any():
             k = int(np.argmax(bad))
-            names = [(i, number) for i, entry in enumerate(entries) for number in entry.numbers]
+            names = [(i, number) for i, entry in enumerate(entries()) for number in entry.numbers]
             place = "region {1} of regions[{0}]".format(*names[k])
             raise InputError(f"{place} {why}: {tuple(boxes[k].tolist())}")
 
-    refuse(~np.isfinite(boxes).all(axis=1), "has a box that is not finite")
-    far = (boxes < -1).any(axis=1) | (boxes > 2).any(axis=1)
+    corners = np.ascontiguousarray(boxes.T)
+    refuse(~np.isfinite(corners).all(axis=0), "has a box that is not finite")
+    far = ((corners < -1) | (corners > 2)).any(axis=0)
     refuse(far, "has box edges that are no shares of the image in [0, 1]")
-    order = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
+    order = (corners[2:] < corners[:2]).any(axis=0)
     refuse(order, "must be a box (x0, y0, x1, y1) with x0 ≤ x1 and y0 ≤ y1")
     pixels, outside = boxes_pixels(boxes, height, width)
     refuse(outside, "lies wholly outside the image")

@@ -6,6 +6,7 @@ metric stand together.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Positions = NDArray[np.int32]
 
-__all__ = ["to_rows"]
+__all__ = ["fetch", "to_rows"]
 
 _OURS = ("region", "metric", "threshold", "value", "area")
 _EMPTY: dict[str, Any] = {"visible": 1.0}
@@ -65,6 +66,56 @@ def to_rows(scores: Scores, keys: Mapping[str, Any], regions: Mapping[str, Any])
     blocks = _blocks(scores)
     data = {**_our_columns(blocks, scores), **_key_columns(blocks, keys, regions)}
     return pa.table([data[name] for name in schema.names], schema=schema)
+
+
+def fetch(scores: Scores) -> None:
+    """Bring what becomes rows, and the curves, to main memory: on a device the host waits once."""
+    blocks = _blocks(scores)
+    names = [list(dict.fromkeys(["annotation_area", *block.names])) for block in blocks]
+    parts = [b.columns[name] for b, some in zip(blocks, names, strict=True) for name in some]
+    curves = list(scores.curves.values())
+    if not is_torch(parts[0]):
+        return
+    values, drawn = _fetched([parts, curves])
+    found = iter(values)
+    for block, some in zip(blocks, names, strict=True):
+        block.columns._done.update((name, next(found)) for name in some)
+    scores.curves = dict(zip(scores.curves, drawn, strict=True))
+
+
+def _fetched(lists: Sequence[Sequence[Any]]) -> list[list[NDArray[Any]]]:
+    """Return lists of tensors of one type as arrays; the copies of a list are one."""
+    import torch
+
+    joined = [torch.cat([part.reshape(-1) for part in some]) for some in lists if some]
+    there = joined
+    if joined[0].is_cuda:
+        there = [_landing(one).copy_(one, non_blocking=True) for one in joined]
+        torch.cuda.current_stream(joined[0].device).synchronize()
+        there = [one.clone() for one in there]
+    arrays, found = iter(there), []
+    for some in lists:
+        sizes = [part.numel() for part in some]
+        split = next(arrays).split(sizes) if some else ()
+        found.append([a.numpy().reshape(b.shape) for a, b in zip(split, some, strict=True)])
+    return found
+
+
+_LANDINGS = threading.local()
+
+
+def _landing(tensor: Any) -> Any:
+    """Return pinned memory for a copy of a tensor, of which each thread has some for each type.
+
+    To get it takes long: it is used again.
+    """
+    import torch
+
+    kept = vars(_LANDINGS)
+    name, count = str(tensor.dtype), tensor.numel()
+    if name not in kept or kept[name].numel() < count:
+        kept[name] = torch.empty(2 * count, dtype=tensor.dtype, pin_memory=True)
+    return kept[name][:count]
 
 
 def _blocks(scores: Scores) -> list[_Block]:

@@ -1,15 +1,20 @@
 """The pass over a batch of tensors where they are: one batched sort, then running counts.
 
-It gives the same counts as the kernels of the CPU. All of it is batched and free of transfers to
-the host, but for regions that are not boxes and for matched selection of regions, which loop.
+It gives the same counts as the kernels of the CPU. On a GPU with Triton the usual maps and rules
+take the kernels of `_fused`, a few times as quick; all else is plain torch, batched and free of
+transfers to the host, but for regions that are not boxes and for matched selection of regions,
+which loop.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from sightline.metrics._border import nonfinite_error
@@ -17,6 +22,8 @@ from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Select
 from sightline.metrics.selection import HUGE, ROUNDING, SHRINK
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sightline.metrics._regions import RegionTable
     from sightline.metrics.selection import Threshold, Ties
 
@@ -24,9 +31,20 @@ Tensor = Any
 
 __all__ = ["from_numpy", "measure"]
 
-# Working memory is about 60 bytes a pixel: chunks keep it bounded for any batch.
+# Working memory is about 60 bytes a pixel, 40 in fused kernels: chunks keep it bounded for any
+# batch.
 CHUNK_PIXELS = 1 << 27
+FUSED_PIXELS = 1 << 28
 F64 = torch.float64
+NARROW = (
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+)
 
 
 def from_numpy(counts: Counts) -> Counts:
@@ -44,6 +62,14 @@ def _tensors(value: Any) -> Any:
     return torch.from_numpy(value.copy()) if hasattr(value, "__array__") else value
 
 
+def sent(array: NDArray[Any], device: Any) -> Tensor:
+    """Return an array on a device; the host does not wait for it to get there."""
+    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
 def measure(
     maps: Tensor,
     masks: Tensor,
@@ -51,9 +77,16 @@ def measure(
     *,
     table: RegionTable | None = None,
     drop: bool = False,
+    begun: Any = None,
 ) -> Counts:
-    """Measure maps `(B, H, W)` against masks of the same shape, chunk by chunk."""
+    """Measure maps `(B, H, W)` against masks of the same shape, chunk by chunk.
+
+    What `begin` has begun with the same maps and masks goes on from there.
+    """
     batch, pixels = maps.shape[0], maps.shape[1] * maps.shape[2]
+    if _fits_kernels(maps, plan):
+        with _on(maps):
+            return _measure_fused(maps, masks, plan, table, drop, begun)
     flat = maps.reshape(batch, -1)
     finite = torch.isfinite(flat).all(dim=1) if maps.dtype.is_floating_point else None
     if finite is not None and not drop and not bool(finite.all()):
@@ -68,18 +101,123 @@ def measure(
     return parts[0] if len(parts) == 1 else join(parts)
 
 
+def _fits_kernels(maps: Tensor, plan: Plan) -> bool:
+    """Say whether the fused kernels can measure maps: not all signs and rules are in them."""
+    return (
+        _on_gpu(maps)
+        and maps.dtype in NARROW
+        and plan.sign != "signed"
+        and maps.numel() > 0
+        and all(
+            ties == "share" and threshold.kind in ("top", "percentile", "matched")
+            for threshold, ties in plan.all
+        )
+    )
+
+
+def _on_gpu(maps: Tensor) -> bool:
+    """Say whether maps are where Triton can be used."""
+    return bool(maps.is_cuda) and find_spec("triton") is not None
+
+
+def begin(maps: Tensor, masks: Tensor, plan: Plan) -> Any:
+    """Have the device sort the first chunk of maps, without waiting; None if it is not to."""
+    if not _fits_kernels(maps, plan):
+        return None
+    first = slice(0, _fused_step(maps))
+    with _on(maps):
+        return _ordered(maps[first], masks[first], plan)
+
+
+def _on(maps: Tensor) -> AbstractContextManager[object]:
+    """Have kernels run where the maps are, which need not be the first device."""
+    return torch.cuda.device(maps.device) if maps.is_cuda else nullcontext()
+
+
+def _fused_step(maps: Tensor) -> int:
+    """Return how many maps make a chunk."""
+    return max(1, FUSED_PIXELS // int(maps.shape[1] * maps.shape[2]))
+
+
+def _ordered(maps: Tensor, masks: Tensor, plan: Plan) -> Any:
+    from sightline.metrics._fused import FusedOrder
+
+    plain = maps.view(torch.uint8) if maps.dtype == torch.bool else maps
+    return FusedOrder(plain, masks, plan.sign)
+
+
+def _measure_fused(
+    maps: Tensor, masks: Tensor, plan: Plan, table: RegionTable | None, drop: bool, begun: Any
+) -> Counts:
+    """Measure maps by the fused kernels, chunk by chunk; the host never waits for a sort."""
+    step, parts = _fused_step(maps), []
+    for start in range(0, len(maps), step):
+        rows = slice(start, min(start + step, len(maps)))
+        ordered = begun if begun is not None else _ordered(maps[rows], masks[rows], plan)
+        begun = None
+        if not drop and not ordered.all_finite():
+            index = int(torch.argmin(ordered.finite.to(torch.uint8)))
+            raise nonfinite_error(start + index, maps[start + index].reshape(-1).to(F64))
+        counts = _fused_chunk(ordered, plan, table, rows)
+        parts.append(_dropped(counts, ordered.finite, rows) if drop else counts)
+    return parts[0] if len(parts) == 1 else join(parts)
+
+
+def _fused_chunk(ordered: Any, plan: Plan, table: RegionTable | None, rows: slice) -> Counts:
+    """Return the counts of a chunk of maps."""
+    inside = ordered.total.to(F64)
+    budgets = torch.cat([_budget(ordered, inside, *item) for item in plan.all], dim=1)
+    selected, cuts = _selected(ordered, budgets)
+    regions = None
+    if table is not None:
+        regions = _fused_regions(ordered, plan, table, rows, selected, cuts)
+    auc, precision, best = ordered.ranking()
+    return Counts(
+        ordered.pixels,
+        inside[:, 0],
+        ordered.within,
+        ordered.energy[:, 0],
+        auc,
+        precision,
+        best,
+        _budgets_first(selected),
+        regions,
+        ordered.curves(POINTS) if plan.curves else None,
+    )
+
+
+def _fused_regions(
+    ordered: Any,
+    plan: Plan,
+    table: RegionTable,
+    rows: slice,
+    selected: Selected,
+    cuts: Tensor,
+) -> RegionCounts:
+    """Count each region's pixels above and at the cuts of its map, or at its own."""
+    owner, region = table.rows(rows.start, rows.stop)
+    known = ordered.regions(table, owner - rows.start, region)
+    at = known.owner
+    budget, over, tied = selected.budget[at], selected.above[at], selected.tied[at]
+    size, energy, above, upto = known.counted(cuts[at])
+    for k, regional in enumerate(plan.regional):
+        if not regional:
+            above[:, k] = upto[:, k] = torch.nan
+    own = [k for k, (t, _) in enumerate(plan.all) if t.kind == "matched" and plan.regional[k]]
+    if own:
+        found, cut = _selected(ordered, size[:, None], at)
+        _, _, own_above, own_upto = known.counted(cut)
+        for k in own:
+            budget[:, k] = size
+            over[:, k], tied[:, k] = found.above[:, 0], found.tied[:, 0]
+            above[:, k], upto[:, k] = own_above[:, 0], own_upto[:, 0]
+    chosen = _budgets_first(Selected(budget, over, tied, above, upto - above))
+    return RegionCounts(owner, region, size, energy, ordered.energy[at, 0], chosen)
+
+
 def _scored(maps: Tensor, sign: str) -> Tensor:
     """Apply the sign rule; keep every value in float32 or float64."""
-    narrow = maps.dtype in (
-        torch.float32,
-        torch.float16,
-        torch.bfloat16,
-        torch.bool,
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-    )
-    values = maps.to(torch.float32 if narrow else F64)
+    values = maps.to(torch.float32 if maps.dtype in NARROW else F64)
     if sign == "absolute":
         return values.abs()
     return values.clamp(min=0) if sign == "positive" else values
@@ -90,6 +228,7 @@ class _Sorted:
 
     def __init__(self, values: Tensor, inside: Tensor) -> None:
         self.values, order = torch.sort(values, dim=1)
+        self.pixels = values.shape[1]
         self.inside = torch.gather(inside, 1, order)
         upto = torch.cumsum(self.inside, 1, dtype=torch.int64)
         self.total = upto[:, -1:]
@@ -99,9 +238,15 @@ class _Sorted:
         self.energies = self.values.to(F64) * self.scale
         self.energy = self.energies.sum(dim=1, keepdim=True)
 
-    def first(self, cut: Tensor, *, right: bool = False) -> Tensor:
-        """Return the position of the first value not below (or, right, above) each cut."""
-        return torch.searchsorted(self.values, cut.contiguous(), right=right)
+    def at(self, place: Tensor) -> Tensor:
+        """Return the values at places of the ascending order."""
+        return torch.gather(self.values, 1, place)
+
+    def located(self, cuts: Tensor) -> tuple[Tensor, ...]:
+        """Return where values that equal each cut start and stop, and what is annotated before."""
+        cuts = cuts.contiguous()
+        start, stop = (torch.searchsorted(self.values, cuts, right=r) for r in (False, True))
+        return start, stop, self.inside_before(start), self.inside_before(stop)
 
     def inside_before(self, place: Tensor) -> Tensor:
         """Return how many annotated pixels come before a position."""
@@ -219,9 +364,9 @@ def _curves(ordered: _Sorted) -> Tensor:
     return torch.stack([roc.T, precision.T]).to(torch.float32)
 
 
-def _budget(ordered: _Sorted, inside: Tensor, threshold: Threshold, ties: Ties) -> Tensor:
+def _budget(ordered: Any, inside: Tensor, threshold: Threshold, ties: Ties) -> Tensor:
     """Return the number of pixels that a rule takes from each map, `(B, 1)`."""
-    n, level = ordered.values.shape[1], threshold.level
+    n, level = ordered.pixels, threshold.level
     whole = torch.ones_like(inside)
     if threshold.kind == "top":
         return whole * (level if level <= n else torch.nan)
@@ -272,15 +417,24 @@ def _mass(ordered: _Sorted, share: float, ties: Ties) -> Tensor:
     return torch.where(total > 0, taken, torch.nan)
 
 
-def _selected(ordered: _Sorted, budgets: Tensor) -> tuple[Selected, Tensor]:
-    """Count pixels above and at the value where each budget ends; return the values too."""
-    n = ordered.values.shape[1]
+def _selected(
+    ordered: Any, budgets: Tensor, owner: Tensor | None = None
+) -> tuple[Selected, Tensor]:
+    """Count pixels above and at the value where each budget ends; return the values too.
+
+    There is a line of budgets for each map or, with `owner`, for each item of a map (fused only).
+    """
+    n = ordered.pixels
     some = budgets > 0
     ends = torch.where(some, torch.ceil(budgets), 1.0).to(torch.int64)
-    cuts = torch.gather(ordered.values, 1, (n - ends).clamp(0, n - 1))
-    start, stop = ordered.first(cuts), ordered.first(cuts, right=True)
-    upto_start, upto_stop = ordered.inside_before(start), ordered.inside_before(stop)
-    found = (n - stop, stop - start, ordered.total - upto_stop, upto_stop - upto_start)
+    place = (n - ends).clamp(0, n - 1)
+    if owner is None:
+        cuts, total = ordered.at(place), ordered.total
+        start, stop, upto_start, upto_stop = ordered.located(cuts)
+    else:
+        cuts, total = ordered.at(place, owner), ordered.total[owner]
+        start, stop, upto_start, upto_stop = ordered.located(cuts, owner)
+    found = (n - stop, stop - start, total - upto_stop, upto_stop - upto_start)
     counts = (torch.where(some, part.to(F64), 0.0) for part in found)
     return Selected(budgets, *counts), torch.where(some, cuts, torch.inf)
 
@@ -295,9 +449,7 @@ def _regions(
     cuts: Tensor,
 ) -> RegionCounts:
     """Count each region's pixels above and at the cuts of its map."""
-    owner, region = table.rows()
-    here = (owner >= rows.start) & (owner < rows.stop)
-    owner, region = owner[here], region[here]
+    owner, region = table.rows(rows.start, rows.stop)
     device = values.device
     at = torch.as_tensor(owner - rows.start, device=device)
     parts = [getattr(selected, field.name)[at] for field in fields(selected)]
@@ -340,7 +492,7 @@ def _row(ordered: _Sorted, index: int) -> _Sorted:
     """Return one map of a sorted chunk."""
     row = _Sorted.__new__(_Sorted)
     for name, value in vars(ordered).items():
-        setattr(row, name, value[index : index + 1])
+        setattr(row, name, value if name == "pixels" else value[index : index + 1])
     return row
 
 

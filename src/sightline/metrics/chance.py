@@ -193,6 +193,8 @@ def average_precision_random(inside: Any, pixels: Any, /) -> Array:
 def _like(numbers: Any, array: Array) -> Array:
     """Return one number, or one for each item, as floats where `array` is."""
     xp = namespace(array)
+    if isinstance(numbers, int | float):  # a device would have to wait for an array of the host
+        return xp.full_like(array, numbers)
     device = {"device": array.device} if is_torch(array) else {}
     return xp.asarray(numbers, dtype=xp.float64, **device) + xp.zeros_like(array)
 

@@ -41,7 +41,7 @@ def score_maps(
     maps: Any,
     masks: Any = None,
     *,
-    regions: Sequence[Any] | None = None,
+    regions: Sequence[Any] | RegionTable | None = None,
     selection: str | Sequence[str] = "percentile",
     percentiles: Sequence[float] = PERCENTILES,
     sign: Sign = "positive",
@@ -115,17 +115,26 @@ def score_maps(
     asked, plan = _asked(metrics, parse_selection(selection, percentiles), sign, ties)
     plan = replace(plan, curves=curves)
     shape, size = tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
-    table = None if regions is None else RegionTable.build(regions, shape, *size)
-    ignored = _ignored(ignore, maps, table)
-    masks = _masks(masks, maps, table)
     xp = namespace(maps)
-    flat, inside = (xp.reshape(array, (-1, *size)) for array in (maps, masks))
+    flat = xp.reshape(maps, (-1, *size))
+    begun = None
+    if masks is not None:
+        masks = check_masks(masks, maps)
+        begun = _begun(flat, xp.reshape(masks, (-1, *size)), plan)
+    table = (
+        regions
+        if regions is None or isinstance(regions, RegionTable)
+        else RegionTable.build(regions, shape, *size)
+    )
+    ignored = _ignored(ignore, maps, table)
+    masks = _union(maps, table) if masks is None else masks
+    inside = xp.reshape(masks, (-1, *size))
 
-    def measure(maps: Array, masks: Array, table: RegionTable | None) -> Counts:
-        return _measure(maps, masks, plan, table, nonfinite == "drop", threads)
+    def measure(maps: Array, masks: Array, table: RegionTable | None, begun: Any = None) -> Counts:
+        return _measure(maps, masks, plan, table, nonfinite == "drop", threads, begun)
 
     if ignored is None:
-        counts = measure(flat, inside, table)
+        counts = measure(flat, inside, table, begun)
     else:
         inside = _without(inside, ignored)
         counts = measure_kept(measure, flat, inside, table, ignored)
@@ -172,9 +181,17 @@ def compute_all_metrics(
     return {name: float(scores[name]) for name in scores}
 
 
-def _masks(masks: Any, maps: Array, table: RegionTable | None) -> Array:
-    if masks is not None:
-        return check_masks(masks, maps)
+def _begun(maps: Array, masks: Array, plan: Plan) -> Any:
+    """Have a device begin with its maps, while the host reads their regions."""
+    if not is_torch(maps) or maps.device.type == "cpu":
+        return None
+    from sightline.metrics import _torch
+
+    return _torch.begin(maps, masks, plan)
+
+
+def _union(maps: Array, table: RegionTable | None) -> Array:
+    """Return the union of each map's regions, the size of the maps."""
     if table is None:
         raise InputError("score_maps needs masks, regions, or both")
     union = table.union(*maps.shape[-2:]).reshape(tuple(maps.shape))
@@ -205,12 +222,13 @@ def _measure(
     table: RegionTable | None,
     drop: bool,
     threads: int | None,
+    begun: Any = None,
 ) -> Counts:
     """Take the pass where the maps live; tensors in main memory go through the kernels too."""
     if is_torch(maps) and maps.device.type != "cpu":
         from sightline.metrics import _torch
 
-        return _torch.measure(maps, masks, plan, table=table, drop=drop)
+        return _torch.measure(maps, masks, plan, table=table, drop=drop, begun=begun)
     from sightline.metrics import _cpu
 
     tensors = is_torch(maps)

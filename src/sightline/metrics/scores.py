@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -217,15 +218,18 @@ class RegionScores(Columns):
     ----------
     map, region
         Which map of the flattened batch, and which of its regions (its number in the annotation).
-    label
-        The regions' labels, empty where they have none.
     """
 
     def __init__(self, part: _Part, counts: RegionCounts, table: RegionTable) -> None:
         super().__init__(part, (len(counts.map),))
         self.map = counts.map
         self.region = table.numbers[counts.region]
-        self.label = np.array(table.labels, object)[counts.region]
+        self._labels, self._rows = table.labels, counts.region
+
+    @cached_property
+    def label(self) -> NDArray[Any]:
+        """The regions' labels, empty where they have none."""
+        return np.array(self._labels, object)[self._rows]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a line per region."""

@@ -56,7 +56,7 @@ class Heads(NamedTuple):
 
     def without_values(self) -> Heads:
         """Return what the weights follow from; the rest is let go."""
-        nothing = self.value[..., :0]
+        nothing = self.value.new_empty((*self.value.shape[:-1], 0))  # a part would keep the whole
         return self._replace(value=nothing, output=nothing)
 
 

@@ -287,11 +287,11 @@ def _existing(path: Path) -> Path:
 
 def _yaml(path: Path) -> dict[str, Any]:
     """Return the mapping of a YAML file; nothing in it is evaluated."""
-    import yaml
+    from sightline.data.formats.plain_yaml import parse_yaml
 
     try:
-        found = yaml.safe_load(_existing(path).read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        found = parse_yaml(_existing(path).read_text("utf-8"))
+    except ValueError as error:
         raise InputError(f"{path} must be YAML: {error}") from error
     if not isinstance(found, dict):
         raise InputError(f"{path} must hold a mapping, got {type(found).__name__}")

@@ -347,8 +347,8 @@ def _caller(family: Family) -> Callable[[nn.Module, Tensor], Output]:
         arguments = family.inputs(config, pixels)
         changing = [
             (module, {name: getattr(module, name) for name in family.restored})
-            for module in trunk.modules()
-            if family.restored and all(hasattr(module, name) for name in family.restored)
+            for module in (trunk.modules() if family.restored else ())
+            if all(hasattr(module, name) for name in family.restored)
         ]
         with _set((config, settings), *changing), outputs([trunk]) as seen:
             answer = network(**arguments, return_dict=True)

@@ -34,10 +34,11 @@ def undisturbed(network: nn.Module) -> Iterator[None]:
     Restored, also after an exception: the mode of every module, which parameters require
     gradients and their gradients, and the state of torch's random generators.
     """
-    devices = sorted({p.device.index or 0 for p in network.parameters() if p.is_cuda})
+    weights = list(network.parameters())
+    devices = sorted({p.device.index or 0 for p in weights if p.is_cuda})
     with _turn(network), _exact(bool(devices)), torch.random.fork_rng(devices=devices):
         modes = [(module, module.training) for module in network.modules()]
-        parameters = [(p, p.requires_grad, p.grad) for p in network.parameters()]
+        parameters = [(p, p.requires_grad, p.grad) for p in weights]
         try:
             network.eval()
             for parameter, _, _ in parameters:

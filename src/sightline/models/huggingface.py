@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
@@ -44,8 +45,10 @@ def load_hub(name: str) -> Path:
     InputError
         If it cannot be had; the message says which files to put where.
     """
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import HFValidationError
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # the hub is told what to send, and no more
 
     wanted = [CONFIG, PROCESSOR, PROCESSORS, *WEIGHTS, "model-*.safetensors"]
     try:
@@ -77,7 +80,8 @@ def load_folder(name: str, folder: Path) -> Model:
         family = family_of(config.get("model_type"))
     except UnknownNameError as error:
         raise UnknownNameError(f"{folder / CONFIG}: {error}") from None
-    made = getattr(transformers, _class_name(folder, config, family))
+    whole_package = sys.modules[transformers.__name__]  # it puts another in its own place
+    made = getattr(whole_package, _class_name(folder, config, family))
     whole = made._supports_sdpa and family.kind != "detector"  # whose backbone may not know it
     options: dict[str, Any] = {"attn_implementation": "sdpa"} if whole else {}
     if "add_pooling_layer" in signature(made.__init__).parameters:

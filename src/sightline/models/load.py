@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Description", "find_folder", "load_model", "usable_device"]
+
+# Libraries of models change what all threads share while they load, and one that is imported by
+# two threads at once may be half there for the second.
+_LOADING = RLock()
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ def load_model(
     fit: str | None = None,
     size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
+    dtype: str | torch.dtype | None = None,
 ) -> Model:
     """Return a model by name, or a network of your own with its description.
 
@@ -93,6 +99,9 @@ def load_model(
         Of the input, where the network allows others than its own.
     device : str or torch.device
         Where to run; the CPU unless given.
+    dtype : {"float32", "bfloat16", "float16"} or torch.dtype
+        Precision of the weights and of what passes through the network; single unless given. Maps
+        are float32 whatever it is.
 
     Examples
     --------
@@ -101,10 +110,23 @@ def load_model(
     """
     if isinstance(spec, str) and description is not None:
         raise InputError(f"a description is for a network, not for the name {spec!r}")
-    model = _by_name(spec) if isinstance(spec, str) else _own(spec, description)
+    with _LOADING:
+        model = _by_name(spec) if isinstance(spec, str) else _own(spec, description)
     if device is not None:
         model.network.to(usable_device(device))
+    if dtype is not None:
+        model.network.to(_precision(dtype))
     return model if fit is None and size is None else model.fitted(fit=fit, size=size)
+
+
+def _precision(dtype: str | torch.dtype) -> torch.dtype:
+    """Return a type of numbers by its name."""
+    known = ("float32", "bfloat16", "float16")
+    name = str(dtype).removeprefix("torch.")
+    if name not in known:
+        raise InputError(f"dtype must be one of {', '.join(known)}, got {dtype!r}")
+    found: torch.dtype = getattr(torch, name)
+    return found
 
 
 def usable_device(device: str | torch.device) -> torch.device:

@@ -120,6 +120,21 @@ class Preprocess:
 
     def apply(self, image: NDArray[np.uint8], geometry: Geometry) -> NDArray[np.float32]:
         """Return an image `(height, width, 3)` as the input `(3, height, width)`."""
+        width, height = geometry.size
+        part, (x, y) = self.laid_out(image, geometry)
+        mean, std = np.array(self.mean, np.float32), np.array(self.std, np.float32)
+        scaled = (part.astype(np.float32) / np.float32(255) - mean) / std
+        canvas = np.zeros((3, height, width), np.float32)
+        canvas[:, y : y + part.shape[0], x : x + part.shape[1]] = scaled.transpose(2, 0, 1)
+        return canvas
+
+    def laid_out(
+        self, image: NDArray[np.uint8], geometry: Geometry
+    ) -> tuple[NDArray[np.uint8], tuple[int, int]]:
+        """Return the pixels of an image that lie on the input, and column and row of the first.
+
+        They are resized, and cut where the input ends; around them there is padding.
+        """
         (width, height), (x, y) = geometry.source, geometry.scale
         whole = (round(width * x), round(height * y))
         if whole[0] * whole[1] > MAX_PIXELS:
@@ -130,19 +145,10 @@ class Preprocess:
         resized = image
         if whole != geometry.source:
             resized = np.asarray(Image.fromarray(image).resize(whole, _FILTERS[self.resample]))
-        return self._placed(resized, geometry)
-
-    def _placed(self, pixels: NDArray[np.uint8], geometry: Geometry) -> NDArray[np.float32]:
-        """Cut resized pixels, or lay them on padding, as the geometry says; channels come first."""
         width, height = geometry.size
         left, top = (-round(offset) for offset in geometry.offset)
-        part = pixels[max(0, top) : top + height, max(0, left) : left + width]
-        mean, std = np.array(self.mean, np.float32), np.array(self.std, np.float32)
-        scaled = (part.astype(np.float32) / np.float32(255) - mean) / std
-        x, y = max(0, -left), max(0, -top)
-        canvas = np.zeros((3, height, width), np.float32)
-        canvas[:, y : y + part.shape[0], x : x + part.shape[1]] = scaled.transpose(2, 0, 1)
-        return canvas
+        part = resized[max(0, top) : top + height, max(0, left) : left + width]
+        return part, (max(0, -left), max(0, -top))
 
 
 def _check_lengths(name: str, given: Any, count: int) -> None:

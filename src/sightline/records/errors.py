@@ -11,7 +11,26 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError", "MapError", "MissingPackageError", "SightlineError", "UnknownNameError"]
+from reprlib import Repr
+from typing import Any
+
+__all__ = [
+    "InputError",
+    "MapError",
+    "MissingPackageError",
+    "SightlineError",
+    "UnknownNameError",
+    "shown",
+]
+
+_REPR = Repr()
+_REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 8
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = 200
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: whole when it is short, however deep and large it is."""
+    return _REPR.repr(value)
 
 
 class SightlineError(Exception):

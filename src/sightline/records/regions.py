@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
-from sightline.records.errors import InputError
+from sightline.records.errors import InputError, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ def to_image_id(name: str) -> str:
     Raises
     ------
     InputError
-        If the name is empty, a URL, or the id would have more than 200 characters.
+        If the name is empty, "..", a URL, or the id would have more than 200 characters.
 
     Examples
     --------
@@ -44,14 +44,16 @@ def to_image_id(name: str) -> str:
     'K-f6ln_-282-29.jpg'
     """
     if "://" in name:
-        raise InputError(f"image name {name!r} is a URL; images are files, and nothing is fetched")
+        what = "is a URL; images are files, and nothing is fetched"
+        raise InputError(f"image name {shown(name)} {what}")
     parts = name.replace("\\", "/").split("/")
     plain = "__".join(part for part in parts if part not in ("", ".")).replace(" ", "_")
     image_id = _STRANGE.sub(lambda found: f"-{ord(found[0]):x}", plain)
+    if image_id == "..":
+        raise InputError(f"image name {shown(name)} is that of a folder")
     if not _IMAGE_ID.fullmatch(image_id):
-        raise InputError(
-            f"image name {name!r} must give an id of 1 to 200 characters, gives {len(image_id)}"
-        )
+        what = f"must give an id of 1 to 200 characters, gives {len(image_id)}"
+        raise InputError(f"image name {shown(name)} {what}")
     return image_id
 
 
@@ -152,7 +154,7 @@ class Annotation:
     Attributes
     ----------
     image_id : str
-        1 to 200 of ``A-Z a-z 0-9 . _ -``.
+        1 to 200 of ``A-Z a-z 0-9 . _ -``, but not "." or "..".
     width, height : int or None
         Size of the image in pixels, None when the file does not say.
     regions : tuple of Region
@@ -171,8 +173,9 @@ class Annotation:
     dropped: tuple[Region, ...] = ()
 
     def __post_init__(self) -> None:
-        if not _IMAGE_ID.fullmatch(self.image_id):
-            raise InputError(f"image_id must match {_IMAGE_ID.pattern}, got {self.image_id!r}")
+        if not _IMAGE_ID.fullmatch(self.image_id) or self.image_id in (".", ".."):
+            seen = shown(self.image_id)
+            raise InputError(f"image_id must match {_IMAGE_ID.pattern}, got {seen}")
 
     @property
     def scored(self) -> tuple[Region, ...]:

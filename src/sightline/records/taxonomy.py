@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sightline.records.errors import InputError, UnknownNameError
+from sightline.records.errors import InputError, UnknownNameError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["Taxonomy"]
+
+_MOST_ABOVE = 1_500_000
 
 
 class Taxonomy:
@@ -23,7 +25,8 @@ class Taxonomy:
     Raises
     ------
     InputError
-        If a parent is no label, is named twice, or labels stand above themselves.
+        If a parent is no label, is named twice, or labels stand above themselves; or if the labels
+        above each label are more than 1.5 millions in all.
 
     Examples
     --------
@@ -39,10 +42,18 @@ class Taxonomy:
         for name, above in self._parents.items():
             for parent in above:
                 if parent not in self._parents:
-                    raise InputError(f"parent {parent!r} of {name!r} is not a label of its own")
+                    seen = f"{shown(parent)} of {shown(name)}"
+                    raise InputError(f"parent {seen} is not a label of its own")
             if len(set(above)) < len(above):
-                raise InputError(f"parents of {name!r} name one label twice: {list(above)}")
-        self._ancestors = {name: self._climb(name) for name in self._parents}
+                seen = f"{shown(name)} name one label twice: {shown(list(above))}"
+                raise InputError(f"parents of {seen}")
+        self._ancestors: dict[str, tuple[str, ...]] = {}
+        left = _MOST_ABOVE
+        for name in self._parents:
+            self._ancestors[name] = self._climb(name)
+            left -= len(self._ancestors[name])
+            if left < 0:  # n labels in a row have n² / 2 above them
+                raise InputError(f"labels must have at most {_MOST_ABOVE:,} above them in all")
 
     @classmethod
     def flat(cls, names: Iterable[str]) -> Taxonomy:
@@ -99,7 +110,7 @@ class Taxonomy:
         level = list(self._parents[name])
         while level:
             if name in level:
-                raise InputError(f"label {name!r} stands above itself")
+                raise InputError(f"label {shown(name)} stands above itself")
             found.update(dict.fromkeys(level))
             above = (parent for label in level for parent in self._parents[label])
             level = [parent for parent in dict.fromkeys(above) if parent not in found]

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sightline.records import InputError
+from sightline.store.checksums import find_damaged
+from sightline.store.folder import how_to_mend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,20 +15,31 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["damage", "naming_damage", "read_table"]
+__all__ = ["check_bytes", "damage", "naming_damage", "read_table"]
 
 
 def damage(path: Path) -> InputError:
     """Return the error for a file that cannot be read."""
     what = "is damaged" if path.is_file() else "is gone"
-    return InputError(f"{path} {what}; run the study again to make it anew")
+    return InputError(f"{path} {what}; {how_to_mend(path)}")
+
+
+def check_bytes(files: Iterable[Path]) -> None:
+    """Raise for the first file whose bytes are not those that were written.
+
+    DuckDB looks at no checksums: what it would read is checked beforehand, each file once.
+    """
+    found = find_damaged(files)
+    if found is not None:
+        raise damage(found)
 
 
 def read_table(path: Path) -> pa.Table:
-    """Read a whole Parquet file; one that cannot be read is named."""
+    """Read a whole Parquet file; one that is damaged is named."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    check_bytes([path])
     try:
         return pq.read_table(path)
     except (pa.ArrowException, OSError) as error:

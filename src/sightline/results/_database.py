@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,10 +22,23 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["add_table", "batches", "connect", "define", "fetch_frame", "run_select", "to_frame"]
+__all__ = [
+    "SECONDS",
+    "add_table",
+    "batches",
+    "connect",
+    "define",
+    "fetch_frame",
+    "run_select",
+    "to_frame",
+]
 
 _READ_ONLY = "a query reads only: one SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement"
 _BATCH = 100_000
+# What a query of somebody else's may take: characters, seconds unless others are given, memory of
+# the machine (beyond that it goes to a temporary folder), and room there.
+_LONGEST, SECONDS = 100_000, 300.0
+_MEMORY, _SPILLED = "60%", "20GB"
 
 
 def connect(files: Iterable[Path]) -> duckdb.DuckDBPyConnection:
@@ -42,6 +57,8 @@ def connect(files: Iterable[Path]) -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "temp_directory": str(spill),
+        "memory_limit": _MEMORY,
+        "max_temp_directory_size": _SPILLED,
     }
     connection = duckdb.connect(":memory:", config=settings)
     connection.execute(f"SET allowed_paths = [{allowed}]")
@@ -105,7 +122,10 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def run_select(
-    connection: duckdb.DuckDBPyConnection, sql: str, files: Collection[Path]
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    files: Collection[Path],
+    seconds: float = SECONDS,
 ) -> pd.DataFrame:
     """Return what a query finds; one that could change anything is refused.
 
@@ -115,25 +135,49 @@ def run_select(
         What to ask whom.
     files
         Which the views read.
+    seconds
+        That it may take.
 
     Raises
     ------
     InputError
-        If it is more than one query, would write, reads something other than the views, or if
-        DuckDB does not understand it; if a file is damaged.
+        If it is more than one query, would write, reads something other than the views, takes
+        too long or too much memory, or if DuckDB does not understand it; if a file is damaged.
     """
     import duckdb
 
+    if len(sql) > _LONGEST:
+        raise InputError(f"a query has {_LONGEST:,} characters at most; this one has {len(sql):,}")
     try:
-        _check(connection, sql)
-        with naming_damage(files):
-            return fetch_frame(connection, sql)
+        sql.encode()
+        with _ending(connection, seconds):
+            _check(connection, sql)
+            with naming_damage(files):
+                return fetch_frame(connection, sql)
+    except UnicodeEncodeError as error:
+        raise InputError(f"a query must be text in Unicode: {error.reason}") from error
+    except RecursionError:
+        raise InputError("a query within a query within a query …: too many of them") from None
+    except duckdb.InterruptException as error:
+        raise InputError(f"the query took longer than {seconds:g} s and was ended") from error
     except duckdb.PermissionException as error:
         raise InputError(f"{_READ_ONLY}, and no other files: {error}") from error
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         raise InputError(f"{error}\n{_known(connection)}") from error
     except duckdb.Error as error:
         raise InputError(str(error)) from error
+
+
+@contextmanager
+def _ending(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """End what is asked in a block once it has taken so long."""
+    timer = Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

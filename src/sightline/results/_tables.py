@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # The texts put together here are names of views and quoted paths.
 # ruff: noqa: S608
+import re
 from functools import cached_property
 from itertools import groupby
 from threading import RLock
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.results._catalogue import Catalogue, find_name
-from sightline.results._damage import naming_damage
+from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import (
+    SECONDS,
     add_table,
     batches,
     connect,
@@ -78,6 +80,7 @@ class Tables:
         count += sum(1 for _ in check_tasks(self.manifest))
         self.progress = Progress(len(self.shards) + len(self.checks), count)
         self._preloaded = False
+        self._checked: set[str] = set()
         self._at_hand: dict[Hashable, Any] = {}
         self._lock = RLock()
 
@@ -108,6 +111,15 @@ class Tables:
     def _files(self) -> list[Path]:
         """What the views read."""
         return [*self.shards, *self._state.curves, *self.checks]
+
+    def _check_bytes(self, sql: str) -> None:
+        """Raise where a file that a query may read is damaged; each is looked at once."""
+        files = {"rows": self.shards, "curves": self._state.curves, "checks": self.checks}
+        words = {"rows": "rows|scores|read_parquet", "curves": "curves", "checks": "checks"}
+        for name in files.keys() - self._checked:
+            if re.search(rf"\b({words[name]})\b", sql, re.IGNORECASE):
+                check_bytes(files[name])
+                self._checked.add(name)
 
     @cached_property
     def names(self) -> list[Name]:
@@ -194,29 +206,34 @@ class Tables:
     def frame(self, sql: str, values: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return what a query of ours finds."""
         connection = self.connection
+        self._check_bytes(sql)
         with self.naming_damage():
             return fetch_frame(connection.cursor(), sql, values)
 
     def arrow(self, sql: str) -> pa.Table:
         """Return what a query of ours finds, as Arrow holds it."""
         connection = self.connection
+        self._check_bytes(sql)
         with self.naming_damage():
             return connection.cursor().sql(sql).to_arrow_table()
 
     def fetch(self, sql: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Return the lines that a query of ours finds."""
         connection = self.connection
+        self._check_bytes(sql)
         with self.naming_damage():
             return connection.cursor().execute(sql, dict(values or {})).fetchall()
 
-    def query(self, sql: str) -> pd.DataFrame:
+    def query(self, sql: str, seconds: float = SECONDS) -> pd.DataFrame:
         """Return what a query of somebody else's finds, if it only reads."""
-        return run_select(self._with_scores.cursor(), sql, self._files)
+        self._check_bytes(sql)
+        return run_select(self._with_scores.cursor(), sql, self._files, seconds)
 
     def batches(self, view: str) -> Iterator[pa.RecordBatch]:
         """Yield a whole view, part by part; scores in the order of chunks of images, then keys."""
         connection = self.connection
         for sql in self._parts(view):
+            self._check_bytes(sql)
             with self.naming_damage():
                 yield from batches(connection.cursor(), sql)
 
@@ -239,6 +256,7 @@ class Tables:
         """Let go of the data base and the files; what is asked next opens them again."""
         self.__dict__.pop("_with_scores", None)
         self._preloaded = False
+        self._checked = set()
         self._at_hand = {}
         connection = self.__dict__.pop("connection", None)
         if connection is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import InputError
+from sightline.store.checksums import read_json
 from sightline.store.detection import DETECTION_FORMAT, detection_folder
 
 if TYPE_CHECKING:
@@ -113,11 +113,9 @@ def open_detection(store: str | os.PathLike[str], name: str) -> StoredDetection:
 def _read_about(path: Path) -> dict[str, Any]:
     """Read results.json, and see that it has what readers need."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = read_json(path, "evaluate the detections again to make it anew")
     except OSError as error:
         raise _damage(path) from error
-    except ValueError as error:
-        raise InputError(f"{path}: must be JSON: {error}") from error
     seen = found.get("format") if isinstance(found, dict) else None
     if seen != DETECTION_FORMAT:
         raise InputError(f"{path}: format must be {DETECTION_FORMAT}, got {seen!r}")

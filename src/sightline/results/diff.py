@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
-from sightline.results._damage import naming_damage
+from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import connect, fetch_frame
 from sightline.results._state import check_shards, row_shards
 from sightline.results._views import full_model, keys, read_files, same_keys
@@ -124,6 +124,7 @@ def _scores(a: list[Path], b: list[Path]) -> pd.DataFrame:
     """Return how the rows of two stores differ, by model, method and metric."""
     connection = connect([*a, *b])
     try:
+        check_bytes([*a, *b])
         with naming_damage([*a, *b]):
             return fetch_frame(connection, _scores_sql(read_files(a), read_files(b)))
     finally:

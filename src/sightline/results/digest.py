@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import InputError, row_schema
-from sightline.results._damage import naming_damage
+from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import batches, connect
 from sightline.results._state import check_shards
 from sightline.results._views import keys
@@ -50,6 +50,7 @@ def results_digest(path: str | os.PathLike[str]) -> str:
     shards = [*store.shards(), *checks]
     if not shards:
         raise InputError(f"nothing is stored yet: 0 of {len(store.tasks()):,} tasks")
+    check_bytes(shards)
     with naming_damage(shards):
         return _digest(shards)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sightline.records import InputError, UnknownNameError
 from sightline.results._catalogue import Where, refuse
+from sightline.results._damage import check_bytes
 from sightline.results._database import to_frame
 from sightline.results._lines import HALVES, find_line, units_of, units_sql
 from sightline.results._views import Name, full_model, read_files, scores_sql
@@ -157,6 +158,7 @@ def one_image(tables: Tables, image_id: str) -> pd.DataFrame:
     shards = [path for path in tables.shards if path.name.startswith(prefix)]
     if not shards:
         raise InputError(f"nothing is stored yet of image {image_id!r}: {tables.progress}")
+    check_bytes(shards)
     with tables.naming_damage():
         scores = _scores_of(tables, image_id, shards)
     if scores.empty:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
+from sightline.results._database import SECONDS
 from sightline.results._html import show_html, show_text
 from sightline.results._tables import Progress, Tables
 from sightline.results.prototypes import StoredBenchmark, stored_benchmark
@@ -142,7 +143,7 @@ class Results:
         """Names of the methods."""
         return self._tables.catalogue.methods
 
-    def query(self, sql: str) -> pd.DataFrame:
+    def query(self, sql: str, *, seconds: float = SECONDS) -> pd.DataFrame:
         """Return what an SQL query finds; it can read the store and nothing else.
 
         Parameters
@@ -151,13 +152,16 @@ class Results:
             One SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement in DuckDB's dialect
             over these views: `scores` (with `name`, `selected`, `chance`, `ceiling`, `uniform`),
             `rows` (as stored), `images`, `regions`, `curves`, `checks` (rows of checks).
+        seconds
+            That it may take; it is ended then.
 
         Raises
         ------
         InputError
-            If it would write or reach for something else, or is not understood.
+            If it would write or reach for something else, takes too long or too much memory, or
+            is not understood.
         """
-        return self._tables.query(sql)
+        return self._tables.query(sql, seconds)
 
     def batches(
         self, view: Literal["scores", "rows", "images", "regions", "curves", "checks"]

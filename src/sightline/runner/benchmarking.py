@@ -281,7 +281,7 @@ def _digest(images: Dataset, ids: Sequence[int], move: Progress) -> str:
     found = []
     for done, number in enumerate(ids):
         sample = images[number]
-        if not (pixels := pixels_digest(sample)):
+        if not (pixels := pixels_digest(sample, images.root)):
             raise InputError(f"image {sample.image_id!r} has no file, and a model must see it")
         found.append((number, sample.image_id, pixels, annotation_digest(sample.annotation)))
         move(done + 1, len(ids), "Reading images")

@@ -10,12 +10,14 @@ import numpy as np
 
 from sightline.data.datasets import DATASETS, load_dataset
 from sightline.data.formats.checks import located
+from sightline.data.images import MAX_BYTES, inside
 from sightline.records import InputError
 from sightline.runner.sources import digest_of
 from sightline.store.tables import region_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from sightline.completion.reviewed import Reviewed
     from sightline.data.dataset import Dataset
@@ -137,7 +139,7 @@ def read_cards(
     cards: list[Card] = []
     used = len(dataset) if data.count is None else min(data.count, len(dataset))
     for number in range(used):
-        cards.append(_card(dataset[number], data, pixels))
+        cards.append(_card(dataset[number], data, pixels, dataset.root))
         progress(number + 1, used)
     if not cards:
         raise InputError(f"data: {data.name} holds no images")
@@ -160,9 +162,9 @@ def _annotations_digest(dataset: Dataset, data: Data, cards: list[Card]) -> str:
     return digest_of(data.name, every)[:16]
 
 
-def _card(sample: Sample, data: Data, pixels: bool) -> Card:
+def _card(sample: Sample, data: Data, pixels: bool, root: Path | None) -> Card:
     annotation = sample.annotation
-    digest = pixels_digest(sample) if pixels else ""
+    digest = pixels_digest(sample, root) if pixels else ""
     known = annotation.width is not None and annotation.height is not None
     unlabelled = unlabelled_regions(sample, data)
     regions = tuple(region_lines(annotation, unlabelled))
@@ -192,8 +194,12 @@ def _missing(sample: Sample) -> str:
     return f"image {sample.image_id!r}: {where}, and a model must see it"
 
 
-def pixels_digest(sample: Sample) -> str:
-    """Return a hash over the file of an image, or over what is drawn; "" where there is none."""
+def pixels_digest(sample: Sample, root: Path | None = None) -> str:
+    """Return a hash over the file of an image, or over what is drawn; "" where there is none.
+
+    A file that is refused when it is read, since it is too large or a link out of `root`, is not
+    opened: its hash is one over its name and size.
+    """
     if sample.path is None and sample.load is None:
         return ""
     if sample.path is None:
@@ -201,11 +207,22 @@ def pixels_digest(sample: Sample) -> str:
         return sha256(repr(picture.shape).encode() + picture.tobytes()).hexdigest()[:16]
     if not sample.path.is_file():
         return ""
+    if not _may_be_read(sample.path, root):
+        return digest_of("unread", sample.path.name, sample.path.stat().st_size)[:16]
     total = sha256()
     with sample.path.open("rb") as file:
         while part := file.read(1 << 20):
             total.update(part)
     return total.hexdigest()[:16]
+
+
+def _may_be_read(path: Path, root: Path | None) -> bool:
+    try:
+        if root is not None:
+            inside(root, str(path.absolute()))
+    except InputError:
+        return False
+    return path.stat().st_size <= MAX_BYTES
 
 
 def annotation_digest(annotation: Annotation) -> str:

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +29,18 @@ _PACKAGES = (
 
 def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    known = {name: _version(name) for name in _PACKAGES}
+    there = {name: one for name, one in known.items() if one is not None}
+    return {"python": platform.python_version(), **there}
+
+
+@cache
+def _version(name: str) -> str | None:
+    """Return the version of a package, None without it: to read it takes milliseconds."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def git_commit() -> str | None:

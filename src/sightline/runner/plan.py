@@ -110,17 +110,50 @@ class Plan:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks, in the order in which they are taken: checks after all maps."""
-        maps = [s for s, source in enumerate(self.sources) if source.kind != "check"]
+        """The tasks, in the order in which they are taken: checks after all maps.
+
+        Those whose maps one pass of a network gives follow each other.
+        """
         checks = [s for s, source in enumerate(self.sources) if source.kind == "check"]
+        waves = _waves(self.chunks)
         pairs = [
-            *((s, c) for wave in _waves(self.chunks) for s in maps for c in wave),
+            *((s, c) for wave in waves for some in self._together for c in wave for s in some),
             *((s, c) for s in checks for c in range(len(self.chunks_of(self.sources[s])))),
         ]
         return tuple(
             Task(task_name(source.key, c, self.chunks_of(source)[c].digest), s, c)
             for s, c, source in ((s, c, self.sources[s]) for s, c in pairs)
         )
+
+    @property
+    def _together(self) -> Iterable[list[int]]:
+        """The sources of maps, those together that one pass serves."""
+        found: dict[Any, list[int]] = {}
+        for number, source in enumerate(self.sources):
+            if source.kind != "check":
+                found.setdefault(source.passes or number, []).append(number)
+        return found.values()
+
+    def shares_pass(self, source: Source) -> bool:
+        """Say whether a pass for a source gives the maps of others, too."""
+        return len(self.sharing(source)) > 1
+
+    def sharing(self, source: Source) -> tuple[Source, ...]:
+        """Return the sources whose maps a pass for a source gives, itself among them."""
+        return () if source.passes is None else self._by_passes[source.passes]
+
+    def follows(self, task: Task, other: Task) -> bool:
+        """Say whether the maps of a task come from the pass of another."""
+        one, two = (self.sources[each.source].passes for each in (task, other))
+        return one is not None and one == two and task.chunk == other.chunk
+
+    @cached_property
+    def _by_passes(self) -> dict[tuple[Any, ...], tuple[Source, ...]]:
+        found: dict[tuple[Any, ...], tuple[Source, ...]] = {}
+        for one in self.sources:
+            if one.passes is not None:
+                found[one.passes] = (*found.get(one.passes, ()), one)
+        return found
 
     def chunks_of(self, source: Source) -> tuple[Chunk, ...]:
         """Return the groups of images of a source."""

@@ -27,7 +27,7 @@ __all__ = ["plan_study", "scoring_of"]
 
 # Images of a task: its forward passes are of so many or fewer. Without a model a task is short,
 # and takes more.
-CHUNK, CHUNK_OF_MAPS = 16, 64
+CHUNK, CHUNK_OF_MAPS, CHUNK_ON_DEVICE = 16, 64, 256
 
 
 def plan_study(
@@ -81,7 +81,7 @@ def plan_study(
         dataset,
         scoring,
         (*found.sources, *checks),
-        chunked(cards.cards, _chunk_size(study)),
+        chunked(cards.cards, _chunk_size(study, shelf.device)),
         cards,
         study.keep_maps == "grid",
         (*found.left_out, *unchecked),
@@ -210,9 +210,12 @@ def _same_data(data: Mapping[str, Any], study: Study, root: Path | None) -> bool
     return data.get("name") == study.data.name and data.get("path") == str(root and root.resolve())
 
 
-def _chunk_size(study: Study) -> int:
+def _chunk_size(study: Study, device: str) -> int:
+    """Return how many images make a task: more on a device, which is slowed by small ones."""
     if not study.models:
         return study.batch or CHUNK_OF_MAPS
+    if device != "cpu" and study.batch is None:
+        return CHUNK_ON_DEVICE
     return max(CHUNK, study.batch or 0)
 
 

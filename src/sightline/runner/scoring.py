@@ -26,12 +26,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadMapError",
+    "Line",
     "Scene",
     "Scored",
+    "call",
+    "carried",
+    "joined",
     "no_curves",
+    "raster_of",
     "rows_per_map",
     "scenes_of",
     "score_chunk",
+    "seen_of",
+    "tables",
+    "unseen",
     "view_of",
 ]
 
@@ -62,19 +70,14 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
-    """An image as its maps of some layers are scored.
+class Line:
+    """What rows say of an image of which some layers were scored.
 
     Attributes
     ----------
     image : str
         Its id.
-    maps : array (layers, heads, rows, columns)
     layers : tuple of int or None
-    regions : Annotation
-        On the raster of the maps.
-    ignore : array (rows, columns) or None
-        Pixels of the raster that are not image, or that the model did not see.
     seen : float
         Share of the annotated area that the model could see.
     seen_regions : tuple of floats
@@ -82,12 +85,27 @@ class Scene:
     """
 
     image: str
-    maps: NDArray[Any]
     layers: tuple[int | None, ...]
-    regions: Annotation
-    ignore: NDArray[np.bool_] | None
     seen: float
     seen_regions: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene(Line):
+    """An image as its maps of some layers are scored.
+
+    Attributes
+    ----------
+    maps : array (layers, heads, rows, columns)
+    regions : Annotation
+        On the raster of the maps.
+    ignore : array (rows, columns) or None
+        Pixels of the raster that are not image, or that the model did not see.
+    """
+
+    maps: NDArray[Any]
+    regions: Annotation
+    ignore: NDArray[np.bool_] | None
 
 
 def score_chunk(
@@ -111,14 +129,18 @@ def score_chunk(
     BadMapError
         If a map is not finite; it names the image.
     """
-    import pyarrow as pa
-
     scenes = (
         scene
         for i, annotation in enumerate(annotations)
         for scene in scenes_of(scoring, maps, i, annotation)
     )
-    parts = [_score(source, scoring, maps.heads, group) for group in _groups(scenes)]
+    return joined([_score(source, scoring, maps.heads, group) for group in _groups(scenes)])
+
+
+def joined(parts: Sequence[Scored]) -> Scored:
+    """Return the rows and curves of several parts as one; of none, tables without a line."""
+    import pyarrow as pa
+
     rows = [part.rows for part in parts] or [_no_rows()]
     curves = [part.curves for part in parts] or [no_curves()]
     return Scored(pa.concat_tables(rows).unify_dictionaries(), pa.concat_tables(curves))
@@ -132,19 +154,28 @@ def rows_per_map(scoring: Scoring, sign: str = "positive") -> tuple[int, int]:
     InputError
         If a metric is not defined for maps that are read with that sign.
     """
-    scores = _call(scoring, sign, np.ones((1, 8, 8), np.float32), [[(0.0, 0.0, 0.5, 0.5)]], None)
+    scores = call(scoring, sign, np.ones((1, 8, 8), np.float32), [[(0.0, 0.0, 0.5, 0.5)]])
     rows = scores.to_rows()
     whole = rows["region"].null_count
     return whole, rows.num_rows - whole if scoring.regions else 0
 
 
-def _call(
-    scoring: Scoring, sign: str, values: NDArray[Any], regions: Sequence[Any], ignore: Any
+def call(
+    scoring: Scoring,
+    sign: str,
+    values: Any,
+    regions: Any,
+    ignore: Any = None,
+    *,
+    masks: Any = None,
 ) -> Scores:
+    """Score maps as a study says; those on a device that are not finite get NaN."""
     return score_maps(
         values,
+        masks=masks,
         regions=regions,
         ignore=ignore,
+        nonfinite="raise" if isinstance(values, np.ndarray) else "drop",
         selection=scoring.selection,
         percentiles=scoring.percentiles,
         sign=sign,  # type: ignore[arg-type]
@@ -185,21 +216,20 @@ def scenes_of(
     on_grid = scoring.resolution == "grid"
     ways, values = maps.geometries[i], maps.values[i]
     shapes = [
-        _shape(scoring, way, value.shape[1:]) for way, value in zip(ways, values, strict=True)
+        raster_of(scoring, way, value.shape[1:]) for way, value in zip(ways, values, strict=True)
     ]
     for shape in dict.fromkeys(shapes):
         some = [k for k, other in enumerate(shapes) if other == shape]
         step = max(1, MOST_PIXELS // (len(maps.heads) * shape[0] * shape[1]))
         for part in (some[start : start + step] for start in range(0, len(some), step)):
-            way, bare = ways[part[0]], _bare(ways[part[0]])
             chosen = [values[k] for k in part]
             yield Scene(
                 maps.images[i],
-                np.stack(chosen if on_grid else _on_image([ways[k] for k in part], chosen, shape)),
                 tuple(maps.layers[k] for k in part),
-                _carried(bare, annotation) if on_grid else annotation,
-                _unseen(way, None if on_grid else shape),
-                *_seen(bare, annotation),
+                *seen_of(ways[part[0]], annotation),
+                np.stack(chosen if on_grid else _on_image([ways[k] for k in part], chosen, shape)),
+                carried(ways[part[0]], annotation) if on_grid else annotation,
+                unseen(ways[part[0]], None if on_grid else shape),
             )
 
 
@@ -218,13 +248,13 @@ def view_of(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[An
         Rows and columns of the map.
     """
     on_grid = scoring.resolution == "grid"
-    shape = _shape(scoring, way, cells)
-    unseen = _unseen(way, None if on_grid else shape)
-    left_out = b"" if unseen is None else np.packbits(unseen).tobytes()
+    shape = raster_of(scoring, way, cells)
+    hidden = unseen(way, None if on_grid else shape)
+    left_out = b"" if hidden is None else np.packbits(hidden).tobytes()
     return shape, left_out, tuple(round(edge, 6) for edge in way.visible_box)
 
 
-def _shape(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[int, int]:
+def raster_of(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[int, int]:
     """Return rows and columns on which a map is scored."""
     on_grid = scoring.resolution == "grid"
     return (cells[0], cells[1]) if on_grid else _raster(way.source, scoring.resolution)
@@ -236,10 +266,14 @@ def _bare(way: Geometry) -> Geometry:
     return replace(way, patch=(1, 1))
 
 
+def seen_of(way: Geometry, annotation: Annotation) -> tuple[float, tuple[float, ...]]:
+    """Return the share that the model could see of the union and of each region."""
+    return _seen(_bare(way), annotation)
+
+
 # Every source of a model shows the images of a wave in the same way.
 @lru_cache(_KEPT)
 def _seen(way: Geometry, annotation: Annotation) -> tuple[float, tuple[float, ...]]:
-    """Return the share that the model could see of the union and of each region."""
     if way.visible_box == (0.0, 0.0, 1.0, 1.0):
         return (1.0 if annotation.scored else nan), (1.0,) * len(annotation.scored)
     regions = tuple(way.visible(region) for region in annotation.scored)
@@ -247,7 +281,7 @@ def _seen(way: Geometry, annotation: Annotation) -> tuple[float, tuple[float, ..
 
 
 @lru_cache(32)  # few: they are as large as images
-def _unseen(way: Geometry, size: tuple[int, int] | None) -> NDArray[np.bool_] | None:
+def unseen(way: Geometry, size: tuple[int, int] | None) -> NDArray[np.bool_] | None:
     """Return what is not image on the grid, or not seen on a raster over it; None for nothing."""
     seen = way.content_mask() if size is None else way.seen_mask(*size)
     return None if seen.all() else ~seen
@@ -274,17 +308,21 @@ def _raster(source: tuple[int, int], resolution: str | int) -> tuple[int, int]:
     return max(1, round(source[1] * scale)), max(1, round(source[0] * scale))
 
 
+def carried(way: Geometry, annotation: Annotation) -> Annotation:
+    """Return the annotation on the model's input; what is out of sight stays, without a pixel."""
+    return _carried(_bare(way), annotation)
+
+
 @lru_cache(_KEPT)
 def _carried(way: Geometry, annotation: Annotation) -> Annotation:
-    """Return the annotation on the model's input; what is out of sight stays, without a pixel."""
-    carried = way.carry(annotation)
-    seen = {region.index: region for region in carried.regions}
+    there = way.carry(annotation)
+    seen = {region.index: region for region in there.regions}
     regions = tuple(
         seen.get(region.index) or _emptied(region)
         for region in annotation.regions
         if region.index in seen or not region.ignore
     )
-    return replace(carried, regions=regions)
+    return replace(there, regions=regions)
 
 
 def _emptied(region: Region) -> Region:
@@ -315,19 +353,30 @@ def _score(
         nothing = np.zeros(values.shape[-2:], np.bool_)
         ignore = np.stack([nothing if s.ignore is None else s.ignore for s in group])[:, None, None]
     try:
-        scores = _call(scoring, source.sign, values, [scene.regions for scene in group], ignore)
+        scores = call(scoring, source.sign, values, [scene.regions for scene in group], ignore)
     except MapError as error:
         each = values.shape[1] * values.shape[2]
         message = str(error).replace(f"map {error.index} ", "its map ", 1)
         raise BadMapError(
             group[error.index // each].image, f"{message} ({source.method})"
         ) from error
+    return tables(source, scoring, heads, group, scores)
+
+
+def tables(
+    source: Source,
+    scoring: Scoring,
+    heads: Sequence[int | None],
+    group: Sequence[Line],
+    scores: Scores,
+) -> Scored:
+    """Return the rows and curves of maps that were scored together."""
     return Scored(
         _rows(source, scoring, heads, group, scores), _curves(source, heads, group, scores)
     )
 
 
-def _keys(heads: Sequence[int | None], group: list[Scene]) -> dict[str, Any]:
+def _keys(heads: Sequence[int | None], group: Sequence[Line]) -> dict[str, Any]:
     """Return image, layer and head of every map of a group."""
     layers = group[0].layers
     count = len(layers) * len(heads)
@@ -342,7 +391,7 @@ def _rows(
     source: Source,
     scoring: Scoring,
     heads: Sequence[int | None],
-    group: list[Scene],
+    group: Sequence[Line],
     scores: Scores,
 ) -> pa.Table:
     count = len(group[0].layers) * len(heads)
@@ -365,7 +414,7 @@ def _curves_schema() -> pa.Schema:
 
 
 def _curves(
-    source: Source, heads: Sequence[int | None], group: list[Scene], scores: Scores
+    source: Source, heads: Sequence[int | None], group: Sequence[Line], scores: Scores
 ) -> pa.Table:
     """Return the curves of the maps, point by point."""
     import pyarrow as pa

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,17 +26,27 @@ class Shelf:
     def __init__(self, device: str = "cpu", most_bytes: int = 4 << 30) -> None:
         self.device, self.most_bytes = device, most_bytes
         self._models: OrderedDict[str, Model] = OrderedDict()
+        self._lock = RLock()
 
     def model(self, name: str, fit: str) -> Model:
         """Return a model by name under a fit; all fits of a model share its network."""
         from sightline.models import load_model
 
-        if name not in self._models:
-            self._models[name] = load_model(name, device=self.device)
-        self._models.move_to_end(name)
-        while len(self._models) > 1 and sum(map(_bytes, self._models.values())) > self.most_bytes:
-            self._models.popitem(last=False)
-        return self._models[name].fitted(fit=fit)
+        with self._lock:
+            if name not in self._models:
+                self._models[name] = load_model(name, device=self.device)
+            self._models.move_to_end(name)
+            while len(self._models) > 1 and self._bytes() > self.most_bytes:
+                self._models.popitem(last=False)
+            return self._models[name].fitted(fit=fit)
+
+    def at_hand(self, name: str, fit: str) -> Model | None:
+        """Return a model that is loaded already, which changes nothing; None where it is not."""
+        found = self._models.get(name)
+        return None if found is None else found.fitted(fit=fit)
+
+    def _bytes(self) -> int:
+        return sum(map(_bytes, self._models.values()))
 
 
 def _bytes(model: Model) -> int:

@@ -141,6 +141,20 @@ class Source:
         return f"checking {self.name}" if self.kind == "check" else self.name
 
     @property
+    def shown_as(self) -> tuple[Any, ...]:
+        """How images are shown to a model: sources that have it in common see the same inputs."""
+        return self.load or self.name, self.fit, self.batch, self.device
+
+    @property
+    def passes(self) -> tuple[Any, ...] | None:
+        """What sources have in common whose maps one pass of the network gives; None where none.
+
+        Attention that explains no class is seen in any pass.
+        """
+        shares = self.kind == "model" and self.group == "attention" and not self.target
+        return self.shown_as if shares else None
+
+    @property
     def maps_per_image(self) -> int:
         """How many maps there are of an image; a check keeps none."""
         return 0 if self.kind == "check" else len(self.layers) * len(self.heads)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from os import cpu_count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,18 +16,24 @@ from sightline.data.mapfiles import match_images, open_maps
 from sightline.geometry import Geometry
 from sightline.records import InputError, Sample
 from sightline.runner.checking import checked_rows, partners_of, rows_table
+from sightline.runner.inputs import Shown, on_device
 from sightline.runner.scoring import Scored, score_chunk
 from sightline.runner.shelf import Shelf
+from sightline.runner.streams import aside
+from sightline.runner.tensors import TensorMaps, tensor_maps
 from sightline.store.shards import StoredMaps, read_maps, write_maps, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from sightline.checks.table import Row
     from sightline.data.mapfiles import MapFiles
+    from sightline.maps.make import Made
+    from sightline.records import Annotation
     from sightline.runner.plan import Plan, Task
+    from sightline.runner.scoring_tensors import Figures
     from sightline.runner.sources import Source
     from sightline.store import Store
 
@@ -33,6 +41,8 @@ __all__ = ["BadImageError", "Checked", "Done", "OutOfMemoryError", "Worker"]
 
 # Of images that were read, to be used again by the next source.
 CACHE_BYTES = 256 << 20
+# Threads that make rows of figures and write them, where a device gives more than one can take.
+_WRITERS = 12
 # Sums over all images that are kept, for the means of so many sources.
 _TOTALS = 8
 
@@ -93,6 +103,8 @@ class Worker:
     def __init__(self, plan: Plan, store: Store, shelf: Shelf | None = None) -> None:
         self.plan, self.store, self.shelf = plan, store, shelf or Shelf()
         self._images = _Images(CACHE_BYTES)
+        self._shown = Shown()
+        self._last: tuple[Any, list[Sample]] = None, []
         self._given: dict[str, tuple[MapFiles, dict[str, str]]] = {}
         self._totals: dict[str, list[NDArray[np.float64]]] = {}
 
@@ -103,6 +115,8 @@ class Worker:
     def read(self, task: Task) -> list[Sample]:
         """Return the images of a task: with their pixels, where a model sees them.
 
+        A device gets them, too, while the model has others.
+
         Raises
         ------
         BadImageError
@@ -111,19 +125,42 @@ class Worker:
         source = self.source(task)
         # The parts of a facade are known by how it is drawn: it is not to be a mere picture.
         pixels = source.kind in ("model", "check") and source.part != "parts"
-        return self._read(self.plan.chunk_of(task).images, pixels)
+        images = self.plan.chunk_of(task).images
+        if source.kind != "model" or source.device == "cpu":
+            return self._read(images, pixels)
+        if self._last[0] != images:
+            self._last = images, self._read(images, pixels, self._shown.each)
+        samples = self._last[1]
+        with _told_of_memory(source):
+            model = self.shelf.at_hand(source.load or source.name, source.fit)
+            if model is not None and samples:
+                self._shown.ahead(model, source, samples, self.plan.sharing(source))
+        return samples
 
-    def _read(self, images: Sequence[str], pixels: bool) -> list[Sample]:
+    def _read(
+        self, images: Sequence[str], pixels: bool, each: Callable[..., Any] = map
+    ) -> list[Sample]:
+        """Return images, read one after the other, or by what `each` does in several threads."""
         bad: dict[str, str] = {}
-        read = []
-        for image in images:
+
+        def tried(step: Callable[[Any], Sample], image: str, given: Any) -> Sample | None:
             try:
-                read.append(self._sample(image, pixels))
+                return step(given)
             except (InputError, OSError) as error:
                 bad[image] = str(error)
+                return None
+
+        def drawn(image: str, sample: Sample | None) -> Sample | None:
+            return None if sample is None else tried(_drawn, image, sample)
+
+        if each is map or not pixels:
+            read = [tried(partial(self._sample, pixels=pixels), image, image) for image in images]
+        else:  # annotations are read here, since not all readers stand several threads
+            read = [tried(self.plan.dataset.by_id, image, image) for image in images]
+            read = list(each(drawn, images, read))
         if bad:
-            raise BadImageError(bad)
-        return read
+            raise BadImageError({image: bad[image] for image in images if image in bad})
+        return [sample for sample in read if sample is not None]
 
     def sample(self, image: str) -> Sample:
         """Return an image with its annotation; those that were asked for last are kept."""
@@ -136,7 +173,7 @@ class Worker:
         if sample is None:
             sample = self.plan.dataset.by_id(image)
             if pixels:
-                sample = replace(sample, load=partial(_same, sample.image()))
+                sample = _drawn(sample)
             self._images.put(key, sample)
         return sample
 
@@ -151,16 +188,13 @@ class Worker:
             If maps are not finite, or cannot be read.
         """
         source = self.source(task)
-        try:
+        with _told_of_memory(source):
             if source.kind == "check":
                 rows = self._checked(source, samples)
                 return Checked((), (), (), source.layers, source.heads, rows=rows), list(samples)
             maps, kept = self._maps(task, source, samples)
-        except Exception as error:
-            if source.kind in ("model", "check") and _is_out_of_memory(error):
-                raise OutOfMemoryError(f"{source.name}: {error}") from error
-            raise
-        _check_finite(maps, source)
+        if not isinstance(maps, TensorMaps):  # of which one would have to wait: see `score`
+            _check_finite(maps, source)
         return maps, kept
 
     def _checked(self, source: Source, samples: Sequence[Sample]) -> list[Row]:
@@ -214,27 +248,24 @@ class Worker:
         return self._model_maps(source, samples), list(samples)
 
     def _model_maps(self, source: Source, samples: Sequence[Sample]) -> StoredMaps:
-        from sightline.maps import explain
+        from sightline.maps.make import Wanted, make_maps
 
         heads = tuple(head for head in source.heads if head is not None)
         layers: Any = [layer for layer in source.layers if layer is not None] or "all"
-        found = explain(
-            self.shelf.model(source.load or source.name, source.fit),
-            list(samples),
+        wanted = Wanted(
             source.method,
-            layers=layers,
-            heads="all" if heads else None,
-            target=source.target or "predicted",
-            params=source.params,
-            batch=source.batch,
+            layers,
+            "all" if heads else None,
+            source.target or "predicted",
+            source.params,
+            source.batch,
         )
-        values = found.values
-        if heads:
-            values = tuple(tuple(_with_fused(layer, heads) for layer in image) for image in values)
+        model = self.shelf.model(source.load or source.name, source.fit)
+        batches = self._shown.batches(model, source, samples, self.plan.sharing(source))
+        made = make_maps(model, samples, batches, wanted)
         ids = tuple(sample.image_id for sample in samples)
-        geometries, targets = found.geometries, found.targets
-        about = self._about(source)
-        return StoredMaps(ids, values, geometries, source.layers, source.heads, targets, about)
+        maps = StoredMaps(ids, (), (), source.layers, source.heads, about=self._about(source))
+        return (tensor_maps if on_device(model) else _host_maps)(maps, made, heads)
 
     def _about(self, source: Source) -> dict[str, Any]:
         names = ("model", "variant", "fit", "method", "target", "seed", "sign", "weights")
@@ -316,33 +347,65 @@ class Worker:
         name = task_name(source.of, chunk, self.plan.chunks[chunk].digest)
         return read_maps(self.store.map_file(name), image)
 
-    def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored:
-        """Return the rows and curves of a task."""
+    def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored | Figures:
+        """Return the rows and curves of a task, or the figures that `write` makes them of."""
         from sightline.runner.scoring import BadMapError, no_curves
 
         if isinstance(maps, Checked):
             rows = rows_table(self.source(task), self.plan.scoring, maps.rows)
             return Scored(rows, no_curves())
         annotations = [sample.annotation for sample in samples]
+        source = self.source(task)
+        if isinstance(maps, TensorMaps):
+            return self._figures(source, maps, annotations)
         try:
-            return score_chunk(self.source(task), self.plan.scoring, maps, annotations)
+            return score_chunk(source, self.plan.scoring, maps, annotations)
         except BadMapError as error:
             raise BadImageError({error.image: str(error)}) from error
 
-    def write(self, task: Task, maps: StoredMaps, scored: Scored) -> Done:
+    def _figures(
+        self, source: Source, maps: TensorMaps, annotations: Sequence[Annotation]
+    ) -> Figures:
+        """Return the figures of maps on a device, in main memory."""
+        from sightline.runner.scoring_tensors import score_tensors
+
+        tensors = [block.values for block in maps.blocks]
+        with ExitStack() as held:
+            held.enter_context(_told_of_memory(source))
+            if tensors:
+                held.enter_context(aside(tensors[0].device, maps.made, tensors))
+            figures = score_tensors(source, self.plan.scoring, maps, annotations)
+        if figures.odd:
+            _check_finite(maps.on_host(), source)
+        return figures
+
+    def write(self, task: Task, maps: StoredMaps, scored: Scored | Figures) -> Done:
         """Write the files of a task; the rows last, since they say that it is done."""
+        if not isinstance(scored, Scored):
+            scored = scored.scored()
         if isinstance(maps, Checked):
             write_rows(self.store.row_file(task.name), scored.rows)
             return Done(scored.rows.num_rows, 0)
         kept = self.plan.keep_maps and self.source(task).kind == "model"
+        count = sum(layer.shape[0] for image in maps.values for layer in image)
+        if isinstance(maps, TensorMaps):
+            count = maps.count
+            maps = maps.on_host() if kept else maps
         if kept and maps.images:
             write_maps(self.store.map_file(task.name), maps)
         write_rows(self.store.curve_file(task.name), scored.curves)
         write_rows(self.store.row_file(task.name), scored.rows)
-        return Done(scored.rows.num_rows, sum(layer.shape[0] for im in maps.values for layer in im))
+        return Done(scored.rows.num_rows, count)
+
+    @property
+    def writers(self) -> int:
+        """How many threads write, beside the one that scores; 0 where that one writes itself."""
+        on_cpu = all(source.device == "cpu" for source in self.plan.sources)
+        return 0 if on_cpu else max(1, min(_WRITERS, cpu_count() or 1))
 
     def close(self) -> None:
-        """Close the files of maps made elsewhere."""
+        """Let the inputs of models go, and close the files of maps made elsewhere."""
+        self._shown.close()
         for maps, _ in self._given.values():
             maps.close()
 
@@ -373,8 +436,39 @@ def _bytes(sample: Sample, pixels: bool) -> int:
     return masks + (sample.image().nbytes if pixels else 0)
 
 
+def _drawn(sample: Sample) -> Sample:
+    """Return an image with its pixels at hand."""
+    return replace(sample, load=partial(_same, sample.image()))
+
+
 def _same(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return pixels
+
+
+@contextmanager
+def _told_of_memory(source: Source) -> Iterator[None]:
+    """Say of a model that it took more memory than there is, where that is what went wrong."""
+    try:
+        yield
+    except Exception as error:
+        if source.kind in ("model", "check") and _is_out_of_memory(error):
+            raise OutOfMemoryError(f"{source.name}: {error}") from error
+        raise
+
+
+def _host_maps(maps: StoredMaps, made: Iterable[Made], heads: Sequence[int]) -> StoredMaps:
+    """Return maps in main memory, with those over all heads before single ones."""
+    values: list[tuple[NDArray[Any], ...]] = []
+    geometries: list[tuple[Geometry, ...]] = []
+    targets: list[str] = []
+    for batch in made:
+        for image in zip(*batch.arrays(), strict=True):
+            fused = (_with_fused(layer, heads) for layer in image) if heads else image
+            values.append(tuple(fused))
+        geometries += batch.geometries
+        targets += batch.targets
+    ways = tuple(geometries)
+    return replace(maps, values=tuple(values), geometries=ways, targets=tuple(targets))
 
 
 def _with_fused(layer: NDArray[np.float32], heads: Sequence[int]) -> NDArray[np.float32]:

@@ -6,8 +6,8 @@
   of the files evaluated), `results` (what `DetectionResults.to_dict` gives: protocol, options,
   figures, intervals), `curves` (the IoU and, for each class, `ground_truths` and `detections`),
   `confusion` (labels, the lowest score counted, what is counted apart), `errors` (mAP, counts,
-  costs), `reliability` (ECE, MCE) and `files` (digest and number of lines of each table). Nothing
-  in it tells the time: the same evaluation gives the same bytes.
+  costs), `reliability` (ECE, MCE) and `files` (digest and number of lines of each table), with a
+  checksum of its own. Nothing in it tells the time: the same evaluation gives the same bytes.
 - ``classes.parquet``: a line for each class, as `DetectionResults.by_class` gives it.
 - ``curves.parquet``: class, kind, iou, recall, precision, confidence. Kind "raw" is the curve at
   one IoU, thinned to at most 1,000 points a class (see `thin_curve`); "coco101" is pycocotools'
@@ -32,7 +32,6 @@ Tables of what was not evaluated are not there.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from hashlib import sha256
@@ -43,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sightline.records import InputError
+from sightline.store.checksums import json_bytes, seal
 from sightline.store.detection_boxes import box_tables
 from sightline.store.detection_parts import (
     DetectionParts,
@@ -247,10 +247,10 @@ def _content(name: str, parts: DetectionParts, sources: Mapping[str, Any]) -> di
         },
     }
     try:
-        text = json.dumps(about, indent=1, allow_nan=False)
+        content = json_bytes(about)
     except (TypeError, ValueError) as error:
         raise InputError(f"results must be values that JSON has: {error}") from error
-    return {**files, "results.json": text.encode()}
+    return {**files, "results.json": seal(content, "results.json")}
 
 
 def _version() -> str:

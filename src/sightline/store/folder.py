@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
+import shutil
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
+from sightline.records.errors import shown
+from sightline.store.checksums import read_json, save_json
 from sightline.store.files import remove_parts, write_whole
 from sightline.store.lock import hold
 
@@ -22,6 +25,7 @@ __all__ = [
     "Store",
     "check_tasks",
     "create_store",
+    "how_to_mend",
     "make_room",
     "open_store",
     "task_name",
@@ -105,25 +109,22 @@ class Store:
         Raises
         ------
         InputError
-            If there is none, or it cannot be understood.
+            If there is none, or it cannot be understood; `DamagedError` if it is damaged.
         """
         path = self.manifest_path
         try:
-            found = json.loads(path.read_text("utf-8"))
+            found = read_json(path, how_to_mend(path))
         except FileNotFoundError as error:
             raise InputError(f"{self.path}: no study is stored there ({path.name})") from error
-        except ValueError as error:
-            raise InputError(f"{path}: must be JSON: {error}") from error
         seen = found.get("format") if isinstance(found, dict) else None
         if seen != FORMAT:
-            raise InputError(f"{path}: format must be {FORMAT}, got {seen!r}")
+            raise InputError(f"{path}: format must be {FORMAT}, got {shown(seen)}")
         _check_manifest(found, path)
         return found  # type: ignore[no-any-return]
 
     def save_manifest(self, content: Mapping[str, Any]) -> None:
-        """Write the manifest."""
-        text = json.dumps({"format": FORMAT, **content}, indent=1, allow_nan=False)
-        write_whole(self.manifest_path, lambda file: file.write(text.encode()))
+        """Write the manifest, with its checksum."""
+        save_json(self.manifest_path, {"format": FORMAT, **content})
 
     def save_text(self, name: str, text: str) -> None:
         """Write a text file of the store."""
@@ -131,6 +132,7 @@ class Store:
 
     def clean(self) -> None:
         """Remove what killed writers have left."""
+        shutil.rmtree(self.path / ".ray", ignore_errors=True)  # notes of a driver to its workers
         for folder in (self.path, self.rows, self.curves, self.maps):
             remove_parts(folder)
 
@@ -237,6 +239,24 @@ def check_tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
     for source in manifest.get("checks", ()):
         for number, one in enumerate(manifest["checked"][source["part"]]):
             yield task_name(source["key"], number, one["digest"])
+
+
+def how_to_mend(path: Path) -> str:
+    """Return what makes a file of a store anew, with the command where that is known.
+
+    Parameters
+    ----------
+    path : Path
+        In the folder of a study, or in one of its folders.
+    """
+    said = "run the study again to make it anew"
+    for folder in (path.parent, path.parent.parent):
+        with suppress(OSError, ValueError):
+            first = (folder / "study.yml").read_text("utf-8").splitlines()[:5]
+            if f"name: {folder.name}" in first:  # it would be written elsewhere if it was renamed
+                words = ["sightline", "run", str(folder / "study.yml"), "--out", str(folder.parent)]
+                return f"{said}: {shlex.join(words)}"
+    return said
 
 
 def create_store(path: str | os.PathLike[str]) -> Store:

@@ -74,7 +74,7 @@ def holder_of(path: Path) -> Holder | None:
     """Return who wrote its name into a lock file last; None where nobody can be told."""
     try:
         return Holder(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 

@@ -5,9 +5,9 @@
 - ``config.yml``: the file that asked for it, as it was.
 - ``benchmark.json``: `format`, `settings` (model, data, projection, attribution, analyses: all that
   decides the numbers), `versions`, `classes`, `accuracy`, `counts` (prototypes: those in use),
-  `perturbations` (what each does), `files` (digest and number of lines of each table). It is
-  written last: a folder without it is not finished. Nothing in it tells the time: the same
-  benchmark gives the same bytes.
+  `perturbations` (what each does), `files` (digest and number of lines of each table), with a
+  checksum of its own. It is written last: a folder without it is not finished. Nothing in it tells
+  the time: the same benchmark gives the same bytes.
 - ``relevance.parquet``: kind (prototype: on the image it was taken from; patch: on a test image),
   img_id, image, proto_idx, row, column (the cell), score, mask_relevance, energy_relevance,
   energy_raw, chance, label, predicted.
@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
+from sightline.store.checksums import read_json, save_json
 from sightline.store.files import remove_parts, write_whole
 from sightline.store.folder import Store, make_room
 from sightline.store.lock import hold
@@ -215,10 +216,10 @@ class BenchmarkFolder:
             If it cannot be understood.
         """
         try:
-            found = json.loads(self.about_path.read_text("utf-8"))
+            found = read_json(self.about_path, "run the benchmark with --overwrite to make it anew")
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise InputError(f"{self.about_path}: must be JSON: {error}") from error
         seen = found.get("format") if isinstance(found, dict) else None
         if seen != BENCHMARK_FORMAT:
@@ -305,9 +306,7 @@ class BenchmarkFolder:
             content = table_bytes(table, Path(name).suffix.lower())
             files[name] = {"lines": table.num_rows, "sha256": sha256(content).hexdigest()}
             self.save_file(name, content)
-        told = {"format": BENCHMARK_FORMAT, **about, "files": files}
-        text = json.dumps(told, indent=1, allow_nan=False)
-        write_whole(self.about_path, lambda file: file.write(text.encode()))
+        save_json(self.about_path, {"format": BENCHMARK_FORMAT, **about, "files": files})
         shutil.rmtree(self.parts)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline.geometry import Geometry
 from sightline.records import InputError
+from sightline.store.checksums import BLANK, KEY, DamagedError, find_damaged, seal
 from sightline.store.files import write_whole
+from sightline.store.folder import how_to_mend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,34 +55,40 @@ class StoredMaps:
 
 
 def write_rows(path: Path, rows: pa.Table) -> None:
-    """Write a table of rows so that it is small and there whole or not at all.
+    """Write a table of rows so that it is small and there whole or not at all, with its checksum.
 
     Keys repeat and are kept as dictionaries; what is left of their order and of the values is
     packed by zstd.
     """
     import pyarrow.parquet as pq
 
+    about = {name: text for name, text in (rows.schema.metadata or {}).items() if name != _KEY}
+    rows = rows.replace_schema_metadata(about or None)  # one that was read has a checksum
     texts = [field.name for field in rows.schema if field.name not in _PLAIN]
-    write_whole(
-        path,
-        lambda file: pq.write_table(
-            rows,
-            file,
-            compression="zstd",
-            compression_level=3,
-            use_dictionary=texts,
-            use_byte_stream_split=[name for name in _PLAIN if name in rows.schema.names],
-            write_statistics=["image"],
-            store_schema=bool(rows.schema.metadata),  # without it, metadata is lost, too
-        ),
-    )
+    file = BytesIO()
+    with pq.ParquetWriter(
+        file,
+        rows.schema,
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=texts,
+        use_byte_stream_split=[name for name in _PLAIN if name in rows.schema.names],
+        write_statistics=["image"],
+        store_schema=bool(rows.schema.metadata),  # without it, metadata is lost, too
+    ) as writer:
+        writer.write_table(rows)
+        writer.add_key_value_metadata({KEY: BLANK})
+    content = seal(file.getvalue(), path.name)
+    write_whole(path, lambda file: file.write(content))
 
 
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_KEY = KEY.encode()
 _PLAIN = ("value",)  # as many values as rows: a dictionary of them would only add to them
 
 
 def write_maps(path: Path, maps: StoredMaps) -> None:
-    """Write maps as float32; `read_maps` reads them back."""
+    """Write maps as float32 with their checksum; `read_maps` reads them back."""
     from safetensors.numpy import save
 
     arrays = {
@@ -95,6 +104,7 @@ def write_maps(path: Path, maps: StoredMaps) -> None:
     known: dict[Geometry, int] = {}
     ways = [[known.setdefault(way, len(known)) for way in image] for image in maps.geometries]
     about = {
+        KEY: BLANK,  # first, before texts that others chose
         "images": maps.images,
         "layers": maps.layers,
         "heads": maps.heads,
@@ -103,7 +113,7 @@ def write_maps(path: Path, maps: StoredMaps) -> None:
         "ways": ways,
         "about": dict(maps.about),
     }
-    content = save(arrays, {"sightline": json.dumps(about)})
+    content = seal(save(arrays, {"sightline": json.dumps(about)}), path.name)
     write_whole(path, lambda file: file.write(content))
 
 
@@ -124,10 +134,12 @@ def read_maps(path: Path, image: str | None = None) -> StoredMaps:
     Raises
     ------
     InputError
-        If the file is not one of those, or does not hold the image.
+        If the file is not one of those, is damaged, or does not hold the image.
     """
     from safetensors import SafetensorError, safe_open
 
+    if find_damaged([path]) is not None:
+        raise DamagedError(f"{path}: must hold the maps of a task, is damaged; {how_to_mend(path)}")
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads(file.metadata()["sightline"])
@@ -145,7 +157,7 @@ def read_maps(path: Path, image: str | None = None) -> StoredMaps:
             tuple(targets[i] for i in chosen) if targets else (),
             about["about"],
         )
-    except (OSError, ValueError, KeyError, TypeError, IndexError, SafetensorError) as error:
+    except (*_UNREADABLE, SafetensorError) as error:
         raise InputError(f"{path}: must hold the maps of a task: {error!r}") from error
 
 

@@ -10,6 +10,7 @@ from sightline.metrics.selection import Threshold
 from sightline.study.problems import WORDS, found_problems, problem, shown
 
 __all__ = [
+    "ADDRESS",
     "INDEX",
     "LARGEST",
     "METHOD_NAME",
@@ -30,9 +31,11 @@ __all__ = [
 
 STUDY_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$"
 METHOD_NAME = r"^[A-Za-z0-9._-]([A-Za-z0-9._ -]{0,98}[A-Za-z0-9._-])?$"
+ADDRESS = r"^(auto|([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5})$"
 VARIANT = r"^([A-Za-z0-9._-]{1,100}|[^\n]*[/\\][^\n]*)?$"
 WORDS[STUDY_NAME] = "1 to 100 of A-Z a-z 0-9 . _ -, not starting with . or -"
 WORDS[METHOD_NAME] = "1 to 100 of A-Z a-z 0-9 . _ - or blanks between them"
+WORDS[ADDRESS] = "auto or HOST:PORT of the head of a Ray cluster, without ray://"
 WORDS[VARIANT] = "up to 100 of A-Z a-z 0-9 . _ -, or the path of a folder"
 
 LARGEST = 2**31 - 1

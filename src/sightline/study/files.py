@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from sightline.data.formats.plain_yaml import PlainLoader
 from sightline.records import InputError
 from sightline.study.model import Study
 from sightline.study.problems import shown
@@ -28,7 +29,7 @@ _RECIPE = "recipe.json"  # in the folder of a variant; its module needs torch
 _FLOAT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+class _Loader(PlainLoader):
     """Plain values only; no key twice, and no aliases, which can blow up a small file."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -51,7 +52,8 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:  # e.g. 2024-13-45
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+            # e.g. 2024-13-45
             text = f"{shown(node.value)} cannot be read: put quotes around it if it is text"
             raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark) from error
 

@@ -213,10 +213,15 @@ def _method_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
 
 
 class Engine(Part):
-    """What runs the study."""
+    """What runs the study.
 
-    kind: Annotated[Literal["local"], BeforeValidator(lambda kind: _only_local(kind))] = Field(
-        default="local", description="Where: local, on this machine"
+    >>> Engine.model_validate("ray").kind
+    'ray'
+    """
+
+    kind: Literal["local", "ray"] = Field(
+        default="local",
+        description="Where: local, in processes on this machine; ray, on a Ray cluster",
     )
     workers: int | None = Field(
         default=None,
@@ -224,13 +229,31 @@ class Engine(Part):
         le=1024,
         description="Processes that share the work; null to choose. Results do not depend on it",
     )
+    address: str | None = Field(
+        default=None,
+        pattern=fields.ADDRESS,
+        description="Ray: HOST:PORT of a cluster's head, or auto on a machine of one; null starts "
+        "one on this machine",
+    )
+    gpus: float | None = Field(
+        default=None,
+        ge=0,
+        le=64,
+        description="Ray: GPUs that each worker has, .5 for two on one; null: one where --device "
+        "is no CPU",
+    )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"kind": value} if isinstance(value, str) else value
 
-def _only_local(kind: Any) -> Any:
-    if isinstance(kind, str) and kind == "ray":
-        text = "only 'local' is there in this version, got 'ray'"
-        raise found_problems([((), text)])
-    return kind
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        given = [key for key in ("address", "gpus") if getattr(self, key) is not None]
+        if self.kind == "local" and given:
+            raise found_problems([((key,), "is for kind: ray, got kind: local") for key in given])
+        return self
 
 
 def _entries(of: Any, least: int = 1) -> BeforeValidator:
@@ -355,7 +378,12 @@ class Study(Part):
         default=Checks(),
         description="Checks of the maps: names, or a mapping of names to options",
     )
-    engine: Engine = Field(default=Engine(), description="What runs the study")
+    engine: Annotated[
+        Engine,
+        BeforeValidator(
+            lambda engine: engine, json_schema_input_type=Literal["local", "ray"] | Engine
+        ),
+    ] = Field(default=Engine(), description="What runs the study")
 
     if not TYPE_CHECKING:  # type checkers know the fields, which ** would hide
 

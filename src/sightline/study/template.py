@@ -386,9 +386,10 @@ resolution: grid
 #     parts: {images: 64}
 # checks: {}
 
-# What runs the study: this machine. workers is how many processes share the work; null chooses.
-# Results do not depend on it.
-# engine: {kind: local, workers: null}
+# What runs the study: local, this machine, or ray, a Ray cluster. workers is how many processes
+# share the work; null chooses. For ray: address, HOST:PORT of a cluster's head (null starts one on
+# this machine), and gpus, how many GPUs each worker has. Results do not depend on any of them.
+# engine: {kind: local, workers: null, address: null, gpus: null}
 """
 
 _PARTS: dict[str, str] = {"facades": _FACADES, "folder": _FOLDER, "maps": _MAPS}

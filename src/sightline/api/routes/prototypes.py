@@ -14,7 +14,7 @@ from sightline.analysis.prototypes_live import AskedBenchmark, Changed, Pair, Vi
 from sightline.analysis.prototypes_live import shown as shown_as
 from sightline.api.choice import read_words
 from sightline.api.drawing import to_png
-from sightline.api.problems import PROBLEMS, Refusal, naming, not_found, of_store, wrong
+from sightline.api.problems import PROBLEMS, SENT, Refusal, naming, not_found, of_store, wrong
 from sightline.api.routes._cells import plain
 from sightline.api.routes._keeping import keep
 from sightline.api.routes._prototype_words import (
@@ -683,7 +683,7 @@ def prototype_picture(
 @router.post(
     "/api/prototypes/{name}/live",
     response_model=Live,
-    responses=PROBLEMS,
+    responses={**PROBLEMS, **SENT},
     summary="Change one image, and see what its similarity to a prototype does",
     description="The steps are done one after the other on the whole image, and blended in where "
     "the attribution is high (focused) and where it is low (dual). The similarity is that of the "

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from sightline.api.problems import MEDIA_TYPE, PROBLEMS, not_found, wrong
+from sightline.api.problems import MEDIA_TYPE, PROBLEMS, SENT, not_found, wrong
 from sightline.api.reviewing import Desk, event_of, finite, shape_of, warnings_of
 from sightline.api.schemas_review import (
     GoldImage,
@@ -67,9 +67,8 @@ BLIND: dict[int | str, dict[str, Any]] = {
 }
 WRITING: dict[int | str, dict[str, Any]] = {
     **READING,
+    **SENT,
     403: _described("Asked by a page from elsewhere; or the person is not blind."),
-    413: _described("The body is too large."),
-    415: _described("The body must be application/json."),
 }
 CONFLICT = _described(
     "Somebody else came first, or the gold set is done or locked; nothing was written.",

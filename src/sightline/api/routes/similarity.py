@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 from fastapi.responses import Response
 
 from sightline.analysis.alike import Alike, box_region
-from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
+from sightline.api.problems import PROBLEMS, SENT, Refusal, naming, of_store, wrong
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
 from sightline.api.schemas import Choice, SimilarityAsked
 from sightline.api.state import Here, Served
@@ -29,7 +29,7 @@ def _alike(served: Served) -> Alike:
     "/api/similarity/{image_id}",
     summary="How similar patches are to a region",
     response_class=Response,
-    responses={**BINARY, **PROBLEMS},
+    responses={**BINARY, **PROBLEMS, **SENT},
 )
 def similarity(
     served: Here, image_id: str, asked: Annotated[SimilarityAsked, Body(examples=_EXAMPLES)]

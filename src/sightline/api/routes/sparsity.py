@@ -12,7 +12,7 @@ from fastapi import APIRouter
 
 from sightline.analysis.sparsity import SparsityReport, sparsity_report
 from sightline.api.choice import AskedTable, TableWords, find_where
-from sightline.api.problems import PROBLEMS, naming, of_store, wrong
+from sightline.api.problems import BUSY, PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import to_table
 from sightline.api.routes._keeping import keep
@@ -28,13 +28,16 @@ T = TypeVar("T")
 
 # One report at a time: each reads all maps.
 _ONE = threading.Lock()
+# Each that is asked for waits in a thread of its own: no more of them than that.
+_MOST = 8
+_WAITING = threading.BoundedSemaphore(_MOST)
 _IDLE = SparsityProgress(making=False, metric=None, step=None, done=0, all=0)
 
 
 @router.get(
     "/api/sparsity",
     response_model=Sparsity,
-    responses=PROBLEMS,
+    responses={**PROBLEMS, 429: BUSY},
     summary="What missing labels may have done to the scores",
     description="Annotations are rarely complete. The report says how far missing labels could "
     "bias the scores, which differences between models survive it, and what cannot be told: "
@@ -88,7 +91,14 @@ async def _apart(work: Callable[[], T]) -> T:
     """Return what long work gives. It has a thread of its own: other answers need the common ones.
 
     The thread is let go when the service ends, however far it has come.
+
+    Raises
+    ------
+    Refusal
+        429, if many wait already.
     """
+    if not _WAITING.acquire(blocking=False):
+        raise Refusal(429, f"{_MOST} reports are being made or waited for; ask again later")
     made: Future[T] = Future()
     made.set_running_or_notify_cancel()
 
@@ -97,6 +107,8 @@ async def _apart(work: Callable[[], T]) -> T:
             made.set_result(work())
         except BaseException as error:  # told to whoever asked
             made.set_exception(error)
+        finally:
+            _WAITING.release()
 
     threading.Thread(target=run, name="sparsity report", daemon=True).start()
     return await asyncio.wrap_future(made)

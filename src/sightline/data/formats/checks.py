@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Integral
-from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sightline.records import Annotation, InputError, to_image_id
+from sightline.records.errors import shown as show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ __all__ = [
     "check_flags",
     "check_score",
     "check_units",
+    "has_half",
     "items",
     "located",
     "new_image_id",
@@ -45,9 +47,7 @@ FLAGS = ("ignore", "crowd", "difficult", "truncated", "occluded", "hidden", "cli
 _NUMBERS = frozenset((int, float))
 _LONGEST = 10**6  # pixels of a side; far beyond every image, and safe to count with
 
-_REPR = Repr()
-_REPR.maxlist = _REPR.maxdict = _REPR.maxtuple = 8
-_REPR.maxstring = _REPR.maxlong = _REPR.maxother = 200
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
@@ -57,11 +57,6 @@ def located(where: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise InputError(f"{where}: {error}") from error
-
-
-def show(value: Any) -> str:
-    """Return a value for a message: whole when it is short, however deep and large it is."""
-    return _REPR.repr(value)
 
 
 def numbers(value: Any, count: int | None, what: str) -> tuple[float, ...]:
@@ -94,10 +89,21 @@ def are_finite(values: list[Any]) -> bool:
 
 
 def text(value: Any, what: str) -> str:
-    """Return `value` when it is text."""
+    """Return `value` when it is text that can be written again: no half of a character."""
     if not isinstance(value, str):
         raise InputError(f"{what} must be text, got {show(value)}")
+    if has_half(value):
+        raise InputError(f"{what} must be text, got half of a character: {show(value)}")
     return value
+
+
+def has_half(text: str) -> bool:
+    r"""Return whether a text holds half of a character, and so cannot be written.
+
+    >>> has_half("Köln"), has_half("\ud800")
+    (False, True)
+    """
+    return not text.isascii() and _HALF.search(text) is not None
 
 
 def texts(value: Any, what: str) -> tuple[str, ...]:
@@ -170,7 +176,7 @@ def check_flags(flags: Any) -> tuple[str, ...]:
         if flag not in FLAGS:
             close = get_close_matches(flag, FLAGS, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"unknown flag {flag!r}{hint} Known: {', '.join(FLAGS)}")
+            raise InputError(f"unknown flag {show(flag)}{hint} Known: {', '.join(FLAGS)}")
     if len(set(found)) < len(found):
         raise InputError(f"flags name one twice: {show(flags)}")
     return found
@@ -193,6 +199,7 @@ def new_image_id(name: Any, taken: Mapping[str, Any], given: Any = None) -> str:
     if image_id in taken:
         first = taken[image_id] if isinstance(taken[image_id], str) else image_id
         raise InputError(
-            f"image {name!r} appears twice, first as {first!r} (in ids '/' is '__', ' ' is '_')"
+            f"image {show(name)} appears twice, first as {show(first)} "
+            "(in ids '/' is '__', ' ' is '_')"
         )
     return image_id

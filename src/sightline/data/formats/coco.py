@@ -97,7 +97,7 @@ def _read_categories(
         with problems.at(f"categories[{number}]"):
             record = present(as_object(record))
             key = _new_id(record, labels)
-            label = text(record.get("name"), f"name of category {key!r}")
+            label = text(record.get("name"), f"name of category {show(key)}")
             above = _parents(record, label)
             labels[key] = label
             if label:
@@ -148,7 +148,7 @@ class _Images:
                 )
             self.drafts[key] = self._draft(present(record))
         except ValueError as error:
-            raise InputError(f"image {key!r}: {error}") from error
+            raise InputError(f"image {show(key)}: {error}") from error
 
     def _draft(self, record: dict[str, Any]) -> Draft:
         name = record.get("file_name")
@@ -272,7 +272,7 @@ def _read_box(value: Any) -> tuple[float, float, float, float]:
 def _new_id(record: dict[str, Any], taken: Mapping[_Id, Any] | set[_Id]) -> _Id:
     key = _id(record, "id")
     if key in taken:
-        raise InputError(f"id {key!r} appears twice")
+        raise InputError(f"id {show(key)} appears twice")
     return key
 
 
@@ -282,12 +282,14 @@ def _find(known: Mapping[_Id, _Known], record: dict[str, Any], name: str) -> _Kn
     try:
         return known[key]
     except KeyError:
-        raise InputError(f"{name} {key!r} is not in the file") from None
+        raise InputError(f"{name} {show(key)} is not in the file") from None
 
 
 def _id(record: dict[str, Any], name: str) -> _Id:
     """Return an id, number or text; 0 is one like any other."""
     key = record.get(name)
-    if type(key) is int or type(key) is str:
+    if type(key) is int:
         return key
+    if type(key) is str:
+        return text(key, name)
     raise InputError(f"{name} must be a whole number or text, got {show(key)}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sightline.data.formats.checks import located
+from sightline.data.formats.checks import located, show
 from sightline.data.images import ENDINGS, inside, is_image
 from sightline.records import Annotation, InputError, to_image_id
 
@@ -56,6 +56,8 @@ def read_text(path: Path, root: Path | None = None) -> str:
         raise InputError(f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 text: {error}") from error
+    except MemoryError as error:  # a file may be larger than all memory, and take no room on a disk
+        raise InputError("cannot be read: it is larger than the memory that is left") from error
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
@@ -110,7 +112,7 @@ def table(
         try:
             key, value = parse(line)
             if key in found:
-                raise InputError(f"{line!r} repeats {key!r} of line {first[key]}")
+                raise InputError(f"{show(line)} repeats {show(key)} of line {first[key]}")
         except ValueError as error:
             problems.add(f"{path} line {number}", str(error))
         else:
@@ -122,21 +124,21 @@ def finite(token: str, what: str) -> float:
     """Return a finite number written in decimal."""
     value = float(token) if _NUMBER.fullmatch(token) else nan
     if not isfinite(value):
-        raise InputError(f"{what} must be a finite number, got {token!r}")
+        raise InputError(f"{what} must be a finite number, got {show(token)}")
     return value
 
 
 def whole(token: str, what: str) -> int:
     """Return a whole number >= 0."""
     if not (token.isascii() and token.isdigit() and len(token) < 19):
-        raise InputError(f"{what} must be a whole number >= 0, got {token!r}")
+        raise InputError(f"{what} must be a whole number >= 0, got {show(token)}")
     return int(token)
 
 
 def yes(token: str, what: str) -> bool:
     """Return whether a flag is set."""
     if token not in ("0", "1"):
-        raise InputError(f"{what} must be 0 or 1, got {token!r}")
+        raise InputError(f"{what} must be 0 or 1, got {show(token)}")
     return token != "0"  # noqa: S105 # a word of a line, no password
 
 
@@ -150,7 +152,7 @@ def row(line: str, **columns: Callable[[str, str], Any]) -> tuple[Any, ...]:
     """
     words = line.split()
     if len(words) != len(columns):
-        raise InputError(f"must be {' '.join(columns)!r}, got {line!r}")
+        raise InputError(f"must be {' '.join(columns)!r}, got {show(line)}")
     pairs = zip(words, columns.items(), strict=True)
     return tuple(read(word, name) for word, (name, read) in pairs)
 

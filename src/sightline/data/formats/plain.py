@@ -101,7 +101,8 @@ def _units(content: dict[str, Any]) -> Units:
 
 
 def _read_labels(labels: Any) -> Taxonomy:
-    return Taxonomy({name: texts(above, "parent") for name, above in as_object(labels).items()})
+    pairs = as_object(labels).items()
+    return Taxonomy({text(name, "label"): texts(above, "parent") for name, above in pairs})
 
 
 def _read_image(record: dict[str, Any], names: dict[str, str], splits: dict[str, str]) -> Draft:

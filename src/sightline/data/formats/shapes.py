@@ -34,6 +34,7 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 # Boxes may reach outside; one that is a whole image away was given in other units.
 _NORMALISED_RANGE = (-1.0, 2.0)
+_LONG = 1200  # numbers of a polygon; more of them may be an outline that is too long to draw
 _REAL = frozenset((float,))  # whole numbers may be beyond every float
 
 
@@ -65,7 +66,7 @@ def polygon_shape(polygons: Sequence[Sequence[float]], units: Units, size: Size 
     box = min(xs), min(ys), max(xs), max(ys)
     low, high = _NORMALISED_RANGE
     near = low <= box[0] and low <= box[1] and box[2] <= high and box[3] <= high
-    if not near or not isfinite(sum(flat)):
+    if not near or len(flat) > _LONG or not isfinite(sum(flat)):
         _judge(parts)
     return Shape("polygon", box, parts)
 
@@ -97,7 +98,7 @@ def polygon_shapes(flats: Sequence[Any], sizes: Sequence[Size]) -> list[Shape | 
 
 
 def _may_be_polygon(flat: Any) -> bool:
-    if not isinstance(flat, list) or len(flat) < 6 or len(flat) % 2:
+    if not isinstance(flat, list) or not 6 <= len(flat) <= _LONG or len(flat) % 2:
         return False
     return _REAL.issuperset(map(type, flat)) or are_finite(flat)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sightline.data.formats.checks import (
     check_units,
     numbers,
     pixel_size,
+    show,
 )
 from sightline.data.formats.drafts import AnnotationFile, Draft, Facts
 from sightline.data.formats.lines import finite
@@ -42,7 +44,9 @@ class _Image:
         for what, seen in facts.items():
             first = self.facts.setdefault(what, seen) if seen else seen
             if first != seen:
-                raise InputError(f"{what} of this image was {first!r} before, here it is {seen!r}")
+                raise InputError(
+                    f"{what} of this image was {show(first)} before, here it is {show(seen)}"
+                )
 
 
 class _Box(NamedTuple):
@@ -134,10 +138,11 @@ def _rows(content: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
         if len(columns) == 1 and mark in columns[0]:
             raise InputError(f"{wanted}; it is separated by {mark!r}")
     if missing := [name for name in COLUMNS if name not in columns]:
-        seen = ",".join(columns)
-        raise InputError(f"{wanted}; {', '.join(missing)} not found in {seen!r}")
-    if doubled := [name for name in columns if name and columns.count(name) > 1]:
-        raise InputError(f"line 1 names the column {doubled[0]!r} twice")
+        seen = show(",".join(columns))
+        raise InputError(f"{wanted}; {', '.join(missing)} not found in {seen}")
+    counts = Counter(columns)
+    if doubled := [name for name in counts if name and counts[name] > 1]:
+        raise InputError(f"line 1 names the column {show(doubled[0])} twice")
     return columns, lines
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import numpy as np
-from PIL import Image
 
-from sightline.data.formats.checks import located
+from sightline.data.formats.checks import located, show
 from sightline.data.formats.lines import finite, read_text
 from sightline.data.formats.shapes import box_shape
-from sightline.data.images import image_size
+from sightline.data.images import image_size, inside, opened
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -48,9 +48,12 @@ _DECLARATION = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 def read_xml(file: Path, root: Path) -> Element:
     """Return the annotation in a file that a stranger may have written."""
-    if file.is_file() and (size := file.stat().st_size) > MAX_BYTES:
+    inside(root, os.path.relpath(file, root))
+    if os.path.isfile(file) and (size := file.stat().st_size) > MAX_BYTES:  # noqa: PTH113
         raise InputError(f"must have at most {MAX_BYTES:,} bytes, has {size:,}")
     content = read_text(file, root)
+    if "\0" in content:  # as in UTF-16, in which declarations would not be seen
+        raise InputError("is not UTF-8 text: it holds NUL, which XML has not")
     if found := _DECLARATION.search(content):
         raise InputError(f"must not declare a document type or entities, got {found[0]!r}")
     try:
@@ -58,7 +61,7 @@ def read_xml(file: Path, root: Path) -> Element:
     except ET.ParseError as error:
         raise InputError(f"is not valid XML: {error}") from error
     if tree.tag != "annotation":
-        raise InputError(f"must be an <annotation>, got <{tree.tag}>")
+        raise InputError(f"must be an <annotation>, got <{show(tree.tag)[1:-1]}>")
     return tree
 
 
@@ -115,10 +118,7 @@ def _is_set(element: Element, flag: str) -> bool:
 
 def read_palette(file: Path) -> NDArray[Any]:
     """Return the values of a palette image, not their colours."""
-    try:
-        with Image.open(file, formats=("PNG",)) as image:
-            if image.mode not in ("P", "L"):
-                raise InputError(f"must have a palette, has mode {image.mode!r}")
-            return np.asarray(image)
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
-        raise InputError(f"{file}: cannot be read as a mask: {error}") from error
+    with opened(file, ("PNG",), "a mask") as image:
+        if image.mode not in ("P", "L"):
+            raise InputError(f"must have a palette, has mode {image.mode!r}")
+        return np.asarray(image)

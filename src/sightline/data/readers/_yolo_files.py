@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import yaml
-
-from sightline.data.formats.checks import located
+from sightline.data.formats.checks import located, show, text
 from sightline.data.formats.lines import is_debris, lines, read_text, split_asked
+from sightline.data.formats.plain_yaml import parse_yaml
 from sightline.data.images import inside, is_image
 from sightline.data.readers._yolo_pairs import PLACES, pair, split_folder, swap
 from sightline.records import InputError
@@ -26,8 +25,6 @@ _SPLITS = ("train", "val", "valid", "validation", "test")
 _NAME_FILES = ("classes.txt", "obj.names", "labels/classes.txt", "labels/obj.names")
 _Placed: TypeAlias = str | dict[str, None]  # a folder, or images
 _Place: TypeAlias = tuple[str, _Placed]  # split, what it has
-# What PyYAML raises on values that are not what their tags say.
-_UNREADABLE = (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, TypeError)
 
 
 class Item(NamedTuple):
@@ -61,10 +58,7 @@ def read_config(file: Path, root: Path | None) -> dict[str, Any]:
     """Return what a .yaml file says, which must be in `root` where that is given."""
     with located(str(file)):
         content = read_text(file, root)
-        try:
-            config = yaml.safe_load(content)
-        except _UNREADABLE as error:
-            raise InputError(f"is not valid YAML: {error}") from error
+        config = parse_yaml(content)
         if config is None:
             return {}
         if not isinstance(config, dict):
@@ -110,8 +104,9 @@ def _numbered(where: str, names: Any) -> dict[int, str]:
         if not (isinstance(name, str | float) or _is_whole(name)) or name == "":
             kind = type(name).__name__
             raise InputError(f"{where}: name of class {number} must be text (in quotes), is {kind}")
-        if (label := str(name)) in numbers:
-            raise InputError(f"{where}: classes {numbers[label]} and {number} are both {label!r}")
+        if (label := text(str(name), f"{where}: name of class {number}")) in numbers:
+            both = f"{numbers[label]} and {number}"
+            raise InputError(f"{where}: classes {both} are both {show(label)}")
         found[number], numbers[label] = label, number
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sightline.data.formats.checks import has_half
 from sightline.detection.columns import Picture
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class CocoPictures(Mapping[Any, Picture]):
         return {
             number: Picture(name, _side(one.get("width")), _side(one.get("height")))
             for number, name, one in named
-            if isinstance(name, str) and name
+            if isinstance(name, str) and name and not has_half(name)
         }
 
     def __getitem__(self, key: Any) -> Picture:

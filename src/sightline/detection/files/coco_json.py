@@ -11,10 +11,12 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISCHR
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.data.formats.checks import has_half
 from sightline.detection.columns import Detections, GroundTruth, box_areas
 from sightline.detection.files import _json_columns as fast
 from sightline.detection.files._coco_pictures import CocoPictures
@@ -213,9 +215,16 @@ def _read(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """Return the bytes of a file, and a zero after them."""
     try:
         with Path(os.fsdecode(path)).open("rb") as stream:
-            text = np.empty(os.fstat(stream.fileno()).st_size + 1, np.uint8)
+            about = os.fstat(stream.fileno())
+            if S_ISCHR(about.st_mode):  # /dev/zero has no end
+                raise InputError(f"{path}: must be a .json file; it is a device")
+            text = np.empty(about.st_size + 1, np.uint8)
             read = stream.readinto(text[:-1].data)
             rest = stream.read()  # pipes do not tell how much there is
+    except MemoryError:
+        raise InputError(f"{path}: is larger than the memory that is left") from None
+    except InputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(f"path {path!r} is not the name of a file: {error}") from None
     except FileNotFoundError:
@@ -275,6 +284,8 @@ def _names(source: str, categories: Any) -> dict[int, str | None]:
     for row, name in enumerate(names):
         if name is not None and not isinstance(name, str):
             place.fail(row, f"name must be text; got {show(name)}", ids[row].item())
+        if name is not None and has_half(name):
+            place.fail(row, "name must be text; got half of a character", ids[row].item())
     return dict(zip(ids.tolist(), names, strict=True))
 
 

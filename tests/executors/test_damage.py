@@ -1,0 +1,366 @@
+"""Files whose bytes have changed are found, named and made anew, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sightline.executors import run_study
+from sightline.records import InputError
+from sightline.results import diff_results, open_results, results_digest
+from sightline.store import Store, write_detection
+from sightline.store.prototypes import create_benchmark
+from sightline.store.shards import read_maps
+from sightline.store.verify import verify_store
+from tests.cli.small import run as command
+from tests.executors.studies import given_study, model_study, stamps
+from tests.store.test_detection import _parts
+from tests.store.test_prototypes import TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sightline.study import Study
+
+
+def flip(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 8]) + content[middle + 1 :]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "flip": flip,
+    "cut": lambda content: content[: len(content) // 2],
+    "blank": lambda content: content[:100] + bytes(100) + content[200:],
+    "empty": lambda content: b"",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("damage")
+
+
+@pytest.fixture(scope="module")
+def study(place: Path) -> Study:
+    return given_study(place / "data", images=6, methods="ab")
+
+
+@pytest.fixture(scope="module")
+def calm(study: Study, place: Path) -> Path:
+    return run_study(study, place, workers=1).store.path
+
+
+@pytest.fixture
+def store(calm: Path, tmp_path: Path) -> Store:
+    """A copy of a whole store, to be damaged."""
+    return Store(shutil.copytree(calm, tmp_path / calm.name))
+
+
+def contents(store: Path) -> dict[str, bytes]:
+    """Return all files but those that tell of runs."""
+    files = (path for path in store.rglob("*") if path.is_file())
+    aside = ("lock", "manifest.json")
+    return {
+        path.relative_to(store).as_posix(): path.read_bytes()
+        for path in files
+        if path.name not in aside
+    }
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("folder", ["rows", "curves"])
+def test_a_damaged_shard_is_made_anew_and_told(
+    study: Study, calm: Path, store: Store, folder: str, how: str
+) -> None:
+    shard = sorted((store.path / folder).iterdir())[2]
+    shard.write_bytes(DAMAGES[how](shard.read_bytes()))
+    before = stamps(store.path)
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.stored, run.finished, run.complete) == (5, 1, True)
+    name = f"{folder}/{shard.name}"
+    assert run.damaged == [name]
+    assert run.notes == [f"1 file was damaged and made anew: {name}."]
+    assert store.manifest()["runs"][-1]["damaged"] == [name]
+    assert contents(store.path) == contents(calm)
+    changed = {one for one, stamp in stamps(store.path).items() if stamp != before[one]}
+    assert changed == {f"{one}/{shard.name}" for one in ("rows", "curves")}
+    again = run_study(study, store.path.parent, workers=1)
+    assert (again.finished, again.notes, again.damaged) == (0, [], [])
+    assert "damaged" not in store.manifest()["runs"][-1]
+
+
+def test_all_damaged_shards_are_counted(study: Study, calm: Path, store: Store) -> None:
+    shards = sorted(store.rows.iterdir())
+    for shard in shards:
+        shard.write_bytes(flip(shard.read_bytes()))
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.stored, run.finished) == (0, 6)
+    (note,) = run.notes
+    assert re.fullmatch(r"6 files were damaged and made anew: (rows/\S+, ){5}…\.", note)
+    assert contents(store.path) == contents(calm)
+
+
+def test_shards_of_two_tasks_that_changed_places_are_made_anew(
+    study: Study, calm: Path, store: Store
+) -> None:
+    one, two = sorted(store.rows.iterdir())[:2]
+    first, second = one.read_bytes(), two.read_bytes()
+    one.write_bytes(second)
+    two.write_bytes(first)
+    run = run_study(study, store.path.parent, workers=1)
+    assert sorted(run.damaged) == [f"rows/{one.name}", f"rows/{two.name}"]
+    assert contents(store.path) == contents(calm)
+
+
+@pytest.mark.parametrize("name", ["images.parquet", "regions.parquet"])
+def test_damaged_tables_are_made_anew_and_told(
+    study: Study, calm: Path, store: Store, name: str
+) -> None:
+    path = store.path / name
+    path.write_bytes(flip(path.read_bytes()))
+    with pytest.raises(InputError, match=f"{name} is damaged; run the study again"):
+        open_results(store.path)
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.damaged, run.finished) == ([name], 0)
+    assert contents(store.path) == contents(calm)
+
+
+@pytest.mark.parametrize("how", ["changed", "cut"])
+def test_a_damaged_manifest_is_made_anew_and_told(study: Study, store: Store, how: str) -> None:
+    path = store.manifest_path
+    text, keys = path.read_text(), store.tasks()
+    digest = store.manifest()["chunks"][0]["digest"]
+    path.write_text(text[:-80] if how == "cut" else text.replace(digest, f"0{digest[1:]}"))
+    with pytest.raises(InputError, match=r"manifest\.json(:| is).*; run the study again to make"):
+        open_results(store.path)
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.stored, run.finished) == (6, 0)
+    assert run.notes == [
+        f"{path} was damaged and is made anew; what it told of earlier runs is lost."
+    ]
+    assert store.tasks() == keys
+    assert len(store.manifest()["runs"]) == 1
+
+
+def test_a_manifest_of_another_format_is_not_replaced(study: Study, store: Store) -> None:
+    store.manifest_path.write_text('{"format": 99}')
+    with pytest.raises(InputError, match="format must be 1, got 99"):
+        run_study(study, store.path.parent, workers=1)
+    assert store.manifest_path.read_text() == '{"format": 99}'
+
+
+def without_checksum(path: Path) -> None:
+    """Write a shard as earlier versions did."""
+    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+
+
+def test_files_of_earlier_versions_are_kept_and_told(study: Study, store: Store) -> None:
+    for path in (*store.rows.iterdir(), *store.curves.iterdir()):
+        without_checksum(path)
+    before = stamps(store.path)
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.stored, run.finished, run.damaged) == (6, 0, [])
+    (note,) = run.notes
+    assert note.startswith("12 stored files have no checksum: an earlier version wrote them")
+    assert stamps(store.path) == before
+    with open_results(store.path) as results:
+        assert len(results.leaderboard()) == 2
+    found = verify_store(store.path)
+    assert (len(found.bare), found.good) == (12, True)
+
+
+def test_maps_that_are_damaged_are_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean is made of them; where one was cut, nothing told it before."""
+    monkeypatch.setattr("sightline.runner.planning.CHUNK", 2)
+    facades = {"name": "facades", "count": 4, "seed": 1, "labelling": "representative"}
+    study = model_study(data=facades, methods=["cls", "mean_map"], layers=[-1])
+    store = run_study(study, tmp_path, workers=1).store
+    calm = contents(store.path)
+    first, second = sorted(store.maps.iterdir())
+    first.write_bytes(flip(first.read_bytes()))
+    second.write_bytes(second.read_bytes()[:-4])
+    for path in (first, second):
+        with pytest.raises(InputError, match="must hold the maps of a task, is damaged; run the"):
+            read_maps(path)
+    assert verify_store(store.path).damaged == [f"maps/{first.name}", f"maps/{second.name}"]
+    run = run_study(study, tmp_path, workers=1)
+    assert sorted(run.damaged) == [f"maps/{first.name}", f"maps/{second.name}"]
+    assert run.finished == 2
+    assert contents(store.path) == calm
+    assert verify_store(store.path).good
+    first.unlink()
+    assert verify_store(store.path).missing == [f"maps/{first.name}"]
+
+
+# --- readers ---------------------------------------------------------------------------------
+
+
+def quietly(path: Path) -> None:
+    """Change a bit so that the file is read without complaint, and other values come out."""
+    content, table = path.read_bytes(), pq.read_table(path)
+    for place in range(len(content)):
+        other = bytearray(content)
+        other[place] ^= 1
+        with suppress(Exception):
+            found = pq.read_table(pa.BufferReader(bytes(other)))
+            if found.schema == table.schema and not found.equals(table):
+                path.write_bytes(other)
+                return
+    raise AssertionError("every bit is noticed")
+
+
+ASKED: dict[str, tuple[str, Callable[[Path, Path], object]]] = {
+    "leaderboard": ("rows", lambda store, _: open_results(store).leaderboard()),
+    "image": ("rows", lambda store, _: open_results(store).image("000.png")),
+    "query": ("rows", lambda store, _: open_results(store).query('SELECT * FROM "rows"')),
+    "batches": ("rows", lambda store, _: list(open_results(store).batches("scores"))),
+    "digest": ("rows", lambda store, _: results_digest(store)),
+    "diff": ("rows", lambda store, calm: diff_results(calm, store)),
+    "curves": ("curves", lambda store, _: open_results(store).curves()),
+    "query curves": ("curves", lambda store, _: open_results(store).query("FROM CURVES")),
+    "images": ("images.parquet", lambda store, _: open_results(store)),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_readers_name_a_file_that_reads_well_and_is_wrong(
+    calm: Path, store: Store, ask: str
+) -> None:
+    where, call = ASKED[ask]
+    path = store.path / where
+    path = min(path.iterdir()) if path.is_dir() else path
+    quietly(path)
+    with pytest.raises(InputError) as caught:
+        call(store.path, calm)
+    mend = f"sightline run {store.path / 'study.yml'} --out {store.path.parent}"
+    assert str(caught.value) == f"{path} is damaged; run the study again to make it anew: {mend}"
+
+
+def test_a_store_under_another_name_is_told_no_command(calm: Path, tmp_path: Path) -> None:
+    store = shutil.copytree(calm, tmp_path / "renamed")
+    shard = min((store / "rows").iterdir())
+    shard.write_bytes(flip(shard.read_bytes()))
+    with pytest.raises(InputError, match=r"is damaged; run the study again to make it anew$"):
+        results_digest(store)
+
+
+# --- verify --------------------------------------------------------------------------------------
+
+
+def test_a_whole_store_is_verified(store: Store) -> None:
+    found = verify_store(store.path)
+    assert found.good
+    assert found.files == len(found.sound) == 3 + 12
+    kept = [path for path in contents(store.path) if path != "study.yml"]
+    assert sorted(found.sound) == sorted([*kept, "manifest.json"])
+    sizes = [(store.path / name).stat().st_size for name in found.sound]
+    assert found.bytes == sum(sizes)
+    assert (found.bare, found.damaged, found.missing, found.foreign) == ([], [], [], [])
+    said = command("verify", store.path).stdout
+    assert re.fullmatch(r"15 files, [\d.]+ kB: 15 as they were written\n", said)
+
+
+def test_whatever_is_amiss_is_told(store: Store) -> None:
+    first, second, third, *_ = sorted(store.rows.iterdir())
+    first.write_bytes(flip(first.read_bytes()))
+    second.unlink()
+    (store.curves / third.name).unlink()
+    (store.rows / "notes.txt").write_text("mine")
+    (store.rows / f".{first.name}.0.part").write_text("half")
+    (store.rows / "000009-0123456789abcdef.parquet").write_bytes(third.read_bytes())
+    found = verify_store(store.path)
+    other = "rows/000009-0123456789abcdef.parquet"
+    assert sorted(found.damaged) == [f"rows/{first.name}", other]  # it bears another's name
+    assert sorted(found.missing) == [f"curves/{third.name}", f"rows/{second.name}"]
+    assert found.foreign == ["rows/notes.txt"]
+    assert found.left == [f"rows/.{first.name}.0.part"]
+    assert (found.other, found.good) == (1, False)
+    said = command("verify", store.path, code=1).stdout
+    for words in (
+        f"  rows/{first.name}\n",
+        "Missing (2):",
+        "Foreign: no study wrote them (1):\n  rows/notes.txt\n",
+        "Left by writers that were killed: 1",
+        f"make them anew: sightline run {store.path / 'study.yml'} --out {store.path.parent}\n",
+    ):
+        assert words in said
+    told = json.loads(command("verify", store.path, "--json", code=1).stdout)
+    assert told["damaged"] == found.damaged
+    assert (told["good"], told["path"]) == (False, str(store.path))
+
+
+@pytest.mark.parametrize("amiss", ["damaged", "missing", "foreign"])
+def test_each_fault_alone_is_one(store: Store, amiss: str) -> None:
+    shard = min(store.curves.iterdir())
+    if amiss == "damaged":
+        shard.write_bytes(flip(shard.read_bytes()))
+    elif amiss == "missing":
+        shard.unlink()
+    else:
+        (store.maps / "more").write_text("mine")
+    found = verify_store(store.path)
+    names = {one: len(getattr(found, one)) for one in ("damaged", "missing", "foreign")}
+    assert names == {**dict.fromkeys(names, 0), amiss: 1}
+    command("verify", store.path, code=1)
+
+
+def test_a_store_that_is_being_written_may_lack_something(store: Store) -> None:
+    shard = min(store.rows.iterdir())
+    shard.unlink()
+    (store.rows / ".a.part").write_text("half")
+    with store.locked():
+        found = verify_store(store.path)
+        assert (found.running, found.good, found.left) == (True, True, [])
+        assert "may be yet to come" in command("verify", store.path).stdout
+    assert not verify_store(store.path).good
+
+
+def test_a_damaged_manifest_hides_nothing_else(store: Store) -> None:
+    store.manifest_path.write_text("{")
+    shard = min(store.rows.iterdir())
+    shard.write_bytes(flip(shard.read_bytes()))
+    found = verify_store(store.path)
+    assert sorted(found.damaged) == ["manifest.json", f"rows/{shard.name}"]
+
+
+def test_detections_and_prototypes_are_verified_too(store: Store) -> None:
+    folder = write_detection(store.path, "mine", _parts())
+    with create_benchmark(store.path, name="first").locked():
+        made = create_benchmark(store.path, name="first")
+        made.begin({"batch": 4}, "config\n")
+        made.finish({"drops.parquet": TABLE}, {"settings": {}})
+    assert verify_store(store.path).good
+    assert verify_store(made.path).good  # by itself
+    for path, name in (
+        (folder / "classes.parquet", "detection/mine/classes.parquet"),
+        (folder / "results.json", "detection/mine/results.json"),
+        (made.path / "drops.parquet", "prototypes/first/drops.parquet"),
+        (made.about_path, "prototypes/first/benchmark.json"),
+    ):
+        whole = path.read_bytes()
+        path.write_bytes(
+            whole.replace(b"0.5", b"0.6") if path.name == "results.json" else flip(whole)
+        )
+        assert path.read_bytes() != whole
+        assert verify_store(store.path).damaged == [name]
+        path.write_bytes(whole)
+    (folder / "classes.parquet").unlink()
+    assert verify_store(store.path).missing == ["detection/mine/classes.parquet"]
+
+
+def test_where_nothing_is_stored_nothing_is_verified(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no results are stored there"):
+        verify_store(tmp_path)
+    with pytest.raises(InputError, match="no results are stored there"):
+        verify_store(tmp_path / "none")

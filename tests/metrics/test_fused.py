@@ -1,0 +1,141 @@
+"""The kernels for a GPU give the counts of the CPU: run by Triton's interpreter, on tensors here.
+
+Triton weighs a gigabyte and is not among the packages of the tests; where it is installed, they
+run. `python -m benchmarks.maps_gpu` compares both on a device, before it takes times.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sightline
+from benchmarks import maps_gpu
+from benchmarks._maps_data import make_boxes
+from sightline.metrics import _torch, engine
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+if find_spec("triton") is None:
+    pytest.skip("Triton is not installed", allow_module_level=True)
+os.environ["TRITON_INTERPRET"] = "1"  # before it is imported
+torch = pytest.importorskip("torch")
+
+# The interpreter divides by numpy, which warns of 0 / 0; a device does not.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+
+SIZE = 5, 7
+RULES = ("percentile", "matched")
+
+
+@pytest.fixture(autouse=True)
+def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Have tensors of this machine take the kernels; tells how often they did."""
+    used: list[int] = []
+    usual = _torch._measure_fused
+
+    def fused(*args: Any) -> Any:
+        used.append(1)
+        return usual(*args)
+
+    def measure(maps: Any, masks: Any, plan: Any, table: Any, drop: bool, *_: Any) -> Any:
+        return _torch.measure(maps, masks, plan, table=table, drop=drop)
+
+    monkeypatch.setattr(_torch, "_on_gpu", lambda maps: True)
+    monkeypatch.setattr(_torch, "_measure_fused", fused)
+    monkeypatch.setattr(_torch, "FUSED_PIXELS", 2 * SIZE[0] * SIZE[1])  # two maps in a chunk
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "_measure", measure)
+        yield used
+
+
+def drawn(count: int = 3) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    maps = rng.random((count, *SIZE), np.float32) - np.float32(0.2)
+    return torch.tensor(maps), torch.tensor(rng.random((count, *SIZE)) < 0.3)
+
+
+def difference(maps: Any, masks: Any, **options: Any) -> float:
+    """The largest difference to the CPU's pass, in columns and in curves."""
+    options = {"curves": True, "selection": RULES, **options}
+    seen = maps_gpu.columns(sightline.score_maps(maps, masks, **options))
+    arrays = [a.float().numpy() if a.dtype == torch.bfloat16 else a.numpy() for a in (maps, masks)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_measure", USUAL)
+        wanted = maps_gpu.columns(sightline.score_maps(*arrays, **options))
+    assert "curve roc" in wanted
+    return maps_gpu.difference(seen, wanted)[0]
+
+
+USUAL = engine._measure
+
+
+def turned(maps: Any, how: str) -> Any:
+    match how:
+        case "tied":
+            return (maps * 4).round() / 4
+        case "zero":
+            return torch.zeros_like(maps)
+        case "half":
+            return maps.half()
+        case "brain":
+            return maps.to(torch.bfloat16)
+        case "bytes":
+            return (maps.clamp(min=0) * 200).to(torch.uint8)
+        case "booleans":
+            return maps > 0.2
+    return maps
+
+
+@pytest.mark.parametrize("how", ["", "tied", "zero", "half", "brain", "bytes", "booleans"])
+def test_all_kinds_of_maps(how: str, kernels: list[int]) -> None:
+    maps, masks = drawn()
+    assert difference(turned(maps, how), masks) <= 1e-12
+    assert kernels
+
+
+def test_signs_and_annotations_of_nothing_or_all(kernels: list[int]) -> None:
+    maps, masks = drawn(4)
+    masks[0], masks[1] = False, True
+    assert difference(maps, masks, sign="absolute") <= 1e-12
+    assert kernels
+
+
+def test_regions_as_boxes_and_as_masks(kernels: list[int]) -> None:
+    maps, masks = drawn()
+    rng = np.random.default_rng(1)
+    boxes: list[Any] = make_boxes(3, 4)
+    odd = [[*(rng.random((2, *SIZE)) < 0.4), np.array([0.0, 0.0, 0.5, 1.0])] for _ in range(3)]
+    for regions in (boxes, odd, [np.empty((0, 4)), *boxes[1:]]):
+        assert difference(maps, masks, regions=regions) <= 1e-12
+    assert kernels
+
+
+def test_maps_that_are_not_finite(kernels: list[int]) -> None:
+    maps, masks = drawn()
+    maps[2, 1, 1] = torch.nan
+    with pytest.raises(InputError, match="map 2"):
+        sightline.score_maps(maps, masks)
+    boxes = make_boxes(3, 2)
+    assert difference(maps, masks, nonfinite="drop", regions=boxes) <= 1e-12
+    assert kernels
+
+
+def test_rules_that_the_kernels_lack_take_the_plain_pass(kernels: list[int]) -> None:
+    maps, masks = drawn()
+    plain: list[dict[str, Any]] = [
+        {"selection": "mass60"},
+        {"selection": "mean"},
+        {"ties": "include"},
+        {"sign": "signed", "selection": RULES},
+    ]
+    for options in plain:
+        assert difference(maps, masks, **options) <= 1e-12
+    assert difference(maps.double(), masks) <= 1e-12
+    assert not kernels
