@@ -384,7 +384,7 @@ def test_inspect_shows_pairs_and_repeats() -> None:
 
 
 def test_names_that_no_terminal_shows(tmp_path: Path) -> None:
-    labels = ["\x1b[31mred", "w\ud800", "[bold]"]
+    labels = ["\x1b[31mred", "w\u200e", "[bold]"]
     regions = [{"label": label, "box": [0, 0, 1, 1]} for label in labels]
     content = {
         "format": "sightline-annotations",
@@ -394,8 +394,11 @@ def test_names_that_no_terminal_shows(tmp_path: Path) -> None:
     (tmp_path / "annotations.json").write_text(json.dumps(content))
     out = run("inspect", "folder", tmp_path).stdout
     assert "\x1b" not in out
-    for shown in (r"\x1b[31mred", r"w\ud800", "[bold]"):
+    for shown in (r"\x1b[31mred", "[bold]"):
         assert shown in out
+    (tmp_path / "annotations.json").write_text(json.dumps(content).replace("[bold]", "\\ud800"))
+    refused = run("inspect", "folder", tmp_path, code=2)
+    assert r"half of a character: '\ud800'" in " ".join(refused.stderr.split())
 
 
 def test_inspect_facades_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

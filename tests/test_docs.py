@@ -296,6 +296,11 @@ def test_links_lead_to_files(page: str) -> None:
         assert not place or place[1:] in anchors(file.read_text("utf-8")), target + place
 
 
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_nothing_is_left_to_be_written(page: str) -> None:
+    assert "TODO" not in PAGES[page]
+
+
 def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"

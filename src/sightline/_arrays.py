@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import array_api_compat
@@ -17,6 +19,7 @@ __all__ = [
     "Array",
     "as_array",
     "divide",
+    "has_triton",
     "is_torch",
     "namespace",
     "nan_where",
@@ -51,6 +54,16 @@ def as_array(value: Any) -> Array:
     if array_api_compat.is_array_api_obj(value):
         return value
     return np.asarray(value)
+
+
+def has_triton(tensor: Any) -> bool:
+    """Say whether a tensor is on a GPU for which Triton is installed."""
+    return bool(tensor.is_cuda) and _triton_is_there()
+
+
+@cache
+def _triton_is_there() -> bool:
+    return find_spec("triton") is not None
 
 
 def to_numpy(array: Array) -> Any:

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from sightline.api import create_app
 from sightline.api.app import MODULES
-from sightline.api.problems import MEDIA_TYPE
+from sightline.api.problems import MEDIA_TYPE, unexpected
 from sightline.api.schemas import Problem
 from sightline.api.security import SECURE
 from sightline.api.static_app import BuiltApp
@@ -87,6 +87,13 @@ def test_what_breaks_is_told_without_its_inner_life(api_store: Path) -> None:
     assert found.status == 500
     assert "secret" not in found.detail
     assert "RuntimeError" in found.detail
+
+
+def test_a_path_forges_no_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    scope = {"type": "http", "method": "GET", "path": "/api/a\nERROR all is lost"}
+    unexpected(scope, RuntimeError("b"))
+    (line,) = caplog.messages
+    assert line == r"GET '/api/a\nERROR all is lost' failed"
 
 
 def test_no_pages_that_load_scripts_from_elsewhere(api: FastAPI, client: TestClient) -> None:

@@ -136,6 +136,8 @@ def _without_some_scores(store: Path, folder: Path, results: Results) -> tuple[P
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    from sightline.store.shards import write_rows
+
     copy = shutil.copytree(store, folder / "copy")
     spoilt = str(results.images("iou@90")["image"][3])
     for path in (copy / "rows").iterdir():
@@ -145,7 +147,7 @@ def _without_some_scores(store: Path, folder: Path, results: Results) -> tuple[P
             values = pc.if_else(hit, math.nan, table["value"])
             place = table.schema.get_field_index("value")
             table = table.set_column(place, "value", pa.chunked_array(values))
-            pq.write_table(table, path, write_statistics=["image"])  # NaN is in none of them
+            write_rows(path, table)
     return copy, spoilt
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 from pathlib import Path
@@ -162,10 +163,12 @@ def test_nothing_is_reported_whatever_the_environment_says(
     assert {name: app._telemetry[name] for name in kinds} == dict.fromkeys(kinds, False)
 
 
-def test_ray_reports_nothing() -> None:
-    from sightline.executors.ray_cluster import _QUIET
+def test_ray_reports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sightline.executors import ray_cluster
 
-    assert _QUIET["RAY_USAGE_STATS_ENABLED"] == "0"
+    monkeypatch.setattr(os, "environ", {**os.environ, "RAY_USAGE_STATS_ENABLED": "1"})
+    ray_cluster._hush()  # before Ray is imported, which reads it
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
 # --- the page ------------------------------------------------------------------------------------

@@ -482,7 +482,7 @@ def test_a_full_disk_loses_nothing_and_is_said(journal: Journal) -> None:
     journal.append(event("accept"))
     pages = journal._connection.execute("PRAGMA page_count").fetchone()[0]
     journal._connection.execute(f"PRAGMA max_page_count = {pages}")
-    data = {"label": "a", "polygon": [[n / 9999, n % 2] for n in range(9000)]}
+    data = {"label": "a", "polygon": [[n / 9999, n % 2 / 9] for n in range(7000)]}
     with pytest.raises(InputError, match=r"review\.sqlite: database or disk is full"):
         journal.append(event("draw", "drawn-1", data=data))
     assert count(journal) == 1

@@ -355,12 +355,12 @@ def test_maps_are_judged_blind(browser: Any, url: str, said: list[str]) -> None:
         assert "gradcam" not in page.content() + page.url
         two = page.locator(".rating-maps img").count() == 2
         press(page, "ArrowLeft" if two else "4")
-    expect(page.get_by_text("All questions are answered")).to_be_visible()
+    expect(page.get_by_text("All questions are answered", exact=True)).to_be_visible()
     expect(page.get_by_text(f"{TASKS} of {TASKS} answered")).to_be_visible()
     expect(page.get_by_role("table").first).to_contain_text("gradcam")
     page.get_by_role("button", name="Change the last answer").click()
     page.get_by_role("group", name="Answer").get_by_role("button").first.click()
-    expect(page.get_by_text("All questions are answered")).to_be_visible()
+    expect(page.get_by_text("All questions are answered", exact=True)).to_be_visible()
     assert broken_rules(page) == []
     page.context.close()
     assert said == []

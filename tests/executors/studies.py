@@ -60,14 +60,16 @@ def write_given(folder: Path, method: str, count: int, side: int = 16) -> None:
         np.save(folder / method / f"{number:03}.npy", values)
 
 
-def given_study(folder: Path, *, images: int, methods: Iterable[str], **keys: Any) -> Study:
+def given_study(
+    folder: Path, *, images: int, methods: Iterable[str], side: int = 16, **keys: Any
+) -> Study:
     """Return a study over maps made elsewhere, whose files are written where they are missing."""
     if not (folder / "annotations.json").exists():
         write_images(folder, images)
     entries = []
     for method in methods:
         if not (folder / method).exists():
-            write_given(folder, method, images)
+            write_given(folder, method, images, side)
         entries.append({"name": method, "params": {"maps": str(folder / method)}})
     values: dict[str, Any] = {
         "batch": 2,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from contextlib import suppress
+from hashlib import sha256
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,9 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sightline.executors import run_study
+from sightline.executors.progress import Run, Watch
 from sightline.records import InputError
 from sightline.results import diff_results, open_results, results_digest
 from sightline.store import Store, write_detection
+from sightline.store.checksums import save_json
+from sightline.store.folder import how_to_mend
 from sightline.store.prototypes import create_benchmark
 from sightline.store.shards import read_maps
 from sightline.store.verify import verify_store
@@ -96,6 +102,28 @@ def test_a_damaged_shard_is_made_anew_and_told(
     again = run_study(study, store.path.parent, workers=1)
     assert (again.finished, again.notes, again.damaged) == (0, [], [])
     assert "damaged" not in store.manifest()["runs"][-1]
+
+
+def test_only_what_was_made_is_called_made(study: Study, store: Store) -> None:
+    """A run that was stopped says what it has left damaged."""
+    names = sorted(f"rows/{shard.name}" for shard in store.rows.iterdir())
+    for name in names:
+        (store.path / name).write_bytes(flip((store.path / name).read_bytes()))
+    stop = Event()
+
+    class Stopper(Watch):
+        def moved(self, run: Run) -> None:
+            stop.set()
+
+    run = run_study(study, store.path.parent, workers=1, watch=Stopper(), stop=stop)
+    assert 0 < run.finished < 6
+    made, left = run.notes
+    assert re.match(r"\d files? (was|were) damaged and made anew: ", made)
+    assert re.match(r"\d files? (is|are) damaged and not yet made anew: ", left)
+    damaged = verify_store(store.path).damaged
+    assert sorted(re.findall(r"rows/[\w-]+\.parquet", left)) == sorted(damaged)
+    told = re.findall(r"rows/[\w-]+\.parquet", made)
+    assert sorted([*told, *damaged]) == sorted(run.damaged) == names
 
 
 def test_all_damaged_shards_are_counted(study: Study, calm: Path, store: Store) -> None:
@@ -261,14 +289,13 @@ def test_a_store_under_another_name_is_told_no_command(calm: Path, tmp_path: Pat
 def test_a_whole_store_is_verified(store: Store) -> None:
     found = verify_store(store.path)
     assert found.good
-    assert found.files == len(found.sound) == 3 + 12
-    kept = [path for path in contents(store.path) if path != "study.yml"]
-    assert sorted(found.sound) == sorted([*kept, "manifest.json"])
+    assert found.files == len(found.sound) == 4 + 12
+    assert sorted(found.sound) == sorted([*contents(store.path), "manifest.json"])
     sizes = [(store.path / name).stat().st_size for name in found.sound]
     assert found.bytes == sum(sizes)
     assert (found.bare, found.damaged, found.missing, found.foreign) == ([], [], [], [])
     said = command("verify", store.path).stdout
-    assert re.fullmatch(r"15 files, [\d.]+ kB: 15 as they were written\n", said)
+    assert re.fullmatch(r"16 files, [\d.]+ kB: 16 as they were written\n", said)
 
 
 def test_whatever_is_amiss_is_told(store: Store) -> None:
@@ -357,6 +384,92 @@ def test_detections_and_prototypes_are_verified_too(store: Store) -> None:
         path.write_bytes(whole)
     (folder / "classes.parquet").unlink()
     assert verify_store(store.path).missing == ["detection/mine/classes.parquet"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../../mine", "/etc/hosts", "", ".", "..", "a/b", "a\\b", "a\0", "\ud800"]
+)
+def test_names_that_lead_elsewhere_are_not_opened(tmp_path: Path, name: str) -> None:
+    """A store may come from a stranger."""
+    (tmp_path / "mine").write_text("mine")
+    folder = tmp_path / "detection" / "a"
+    (folder / "a").mkdir(parents=True)
+    (folder / "a" / "b").write_text("mine")
+    told = {name: {"sha256": sha256(b"mine").hexdigest()}}
+    save_json(folder / "results.json", {"format": 1, "files": told})
+    found = verify_store(tmp_path)
+    assert (found.damaged, found.sound) == (["detection/a/results.json"], [])
+    assert (found.files, found.missing) == (1, [])
+
+
+@pytest.mark.parametrize("one", [5, {}, {"sha256": 5}, None])
+def test_files_without_digest_are_damage(tmp_path: Path, one: object) -> None:
+    (tmp_path / "detection" / "a").mkdir(parents=True)
+    save_json(tmp_path / "detection" / "a" / "results.json", {"files": {"a.parquet": one}})
+    assert verify_store(tmp_path).damaged == ["detection/a/results.json"]
+
+
+def test_tables_that_are_pipes_folders_or_links_out_are_damaged(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    folder = tmp_path / "detection" / "a"
+    (folder / "dir").mkdir(parents=True)
+    os.mkfifo(folder / "pipe")
+    (folder / "out").symlink_to(tmp_path / "mine")
+    (folder / "round").symlink_to("round")
+    (folder / "kept").write_text("mine")
+    (folder / "in").symlink_to("kept")
+    long = 300 * "x"
+    names = ("dir", "pipe", "out", "round", "kept", "in", "gone", long)
+    told = {name: {"sha256": sha256(b"mine").hexdigest()} for name in names}
+    save_json(folder / "results.json", {"format": 1, "files": told})
+    found = verify_store(tmp_path)
+    assert [one.rpartition("/")[2] for one in found.sound] == ["results.json", "kept", "in"]
+    bad = ["dir", "pipe", "out", "round", long]
+    assert [one.rpartition("/")[2] for one in found.damaged] == bad
+    assert found.missing == ["detection/a/gone"]
+    command("verify", tmp_path, code=1)
+    command("verify", tmp_path, "--json", code=1)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "study.yml", "lock", "images.parquet", "rows"])
+def test_a_pipe_in_a_store_is_damaged_and_not_waited_for(store: Store, name: str) -> None:
+    path = store.path / name if name != "rows" else min(store.rows.iterdir())
+    path.unlink()
+    os.mkfifo(path)
+    found = verify_store(store.path)
+    assert found.damaged == ([] if name == "lock" else [path.relative_to(store.path).as_posix()])
+
+
+def test_a_lock_that_is_a_link_is_not_written_over(study: Study, store: Store) -> None:
+    mine = store.path.parent / "mine"
+    mine.write_text("mine")
+    store.lock_path.unlink()
+    store.lock_path.symlink_to(mine)
+    with pytest.raises(InputError, match="lock: must be a plain file, is a link"):
+        run_study(study, store.path.parent, workers=1)
+    assert mine.read_text() == "mine"
+
+
+def test_a_changed_study_file_is_damaged_and_not_run(store: Store) -> None:
+    """The manifest has its digest; what mends a store must not be another study."""
+    shard = min(store.rows.iterdir())
+    shard.write_bytes(flip(shard.read_bytes()))
+    whole = store.study_path.read_bytes()
+    store.study_path.write_bytes(whole + b"# more\n")
+    assert verify_store(store.path).damaged == ["study.yml", f"rows/{shard.name}"]
+    own = f"to make it anew, from a file of your own: {store.study_path} is damaged"
+    with pytest.raises(InputError, match=re.escape(own)):
+        results_digest(store.path)
+    assert "sightline run" not in command("verify", store.path, code=1).stdout
+    store.study_path.unlink()
+    assert verify_store(store.path).missing == ["study.yml"]
+    manifest = store.manifest()
+    assert manifest.pop("study_sha256") == sha256(whole).hexdigest()
+    store.save_manifest(manifest)  # as earlier versions did
+    assert verify_store(store.path).missing == []
+    store.study_path.write_bytes(whole)
+    assert verify_store(store.path).bare == ["study.yml"]
+    assert "anew: sightline run " in how_to_mend(shard)
 
 
 def test_where_nothing_is_stored_nothing_is_verified(tmp_path: Path) -> None:

@@ -45,7 +45,8 @@ def disk(tmp_path: Path) -> Iterator[tuple[Path, Callable[[str], None]]]:
     try:
         yield folder, lambda options: mount(f"remount,{options}")
     finally:
-        subprocess.run(["umount", str(folder)], check=True)  # noqa: S607
+        # At once, or when the last handle that lingers is closed.
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)  # noqa: S607
 
 
 @pytest.fixture(scope="module")

@@ -452,7 +452,7 @@ def test_an_interrupted_run_writes_no_more(tmp_path: Path, monkeypatch: pytest.M
         return False
 
     monkeypatch.setattr(work, "score_chunk", slow)
-    monkeypatch.setattr(local, "_TICK", 0.01)
+    monkeypatch.setattr(local, "TICK", 0.01)
     monkeypatch.setattr(local._Driver, "_ending", interrupt)
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):

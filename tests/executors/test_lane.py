@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from queue import Queue
+from sys import getswitchinterval
 from threading import Event, Thread, current_thread
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -46,6 +47,9 @@ class Stub:
     def score(self, task: Task, maps: str, samples: list[str]) -> str:
         self._call("score", task)
         return f"rows of {maps}, {samples[0]}"
+
+    def kept(self, task: Task, maps: str) -> str:
+        return maps
 
     def write(self, task: Task, maps: str, scored: str) -> Done:
         self._call("write", task)
@@ -183,6 +187,16 @@ def test_a_killed_lane_waits_for_nothing() -> None:
     lane.kill()  # returns, though the step never ends
     assert events.empty() or isinstance(events.get(), Left)
     never.set()
+
+
+@pytest.mark.parametrize("end", [Lane.close, Lane.kill])
+def test_threads_take_turns_as_before_when_a_lane_has_ended(end: Callable[[Lane], None]) -> None:
+    before, stub = getswitchinterval(), Stub()
+    stub.writers = 2
+    lane, _ = open_lane(stub)
+    assert getswitchinterval() < before
+    end(lane)
+    assert getswitchinterval() == before
 
 
 def raising(error: BaseException) -> Callable[[], object]:

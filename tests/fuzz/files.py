@@ -30,13 +30,14 @@ from sightline.detection.files.yolo import read_yolo_detections, read_yolo_groun
 from sightline.geometry import fit_geometry
 from sightline.store import Store
 from sightline.store.shards import StoredMaps, read_maps, write_maps
+from sightline.store.verify import verify_store
 from sightline.study import load_study
 from sightline.study.benchmark import load_benchmark
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, garbled, mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["MARK", "READERS", "VALID", "FileCase", "file_cases", "put"]
@@ -49,12 +50,13 @@ MARK = "sightline-fuzz-was-here"
 class FileCase:
     """Files in a folder, and which reader meets them; `good` ones must be read.
 
-    A number instead of content makes a file of so many bytes that takes no room.
+    A number instead of content makes a file of so many bytes that takes no room; content with a
+    number, one that begins so.
     """
 
     reader: str
     what: str
-    files: dict[str, bytes | int]
+    files: Mapping[str, bytes | int | tuple[bytes, int]]
     good: bool = False
 
 
@@ -66,9 +68,11 @@ def put(case: FileCase, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
             path.write_bytes(content)
-        else:
-            with path.open("wb") as stream:
-                stream.truncate(content)
+            continue
+        start, size = content if isinstance(content, tuple) else (b"", content)
+        with path.open("wb") as stream:
+            stream.write(start)
+            stream.truncate(size)
 
 
 # --- readers -------------------------------------------------------------------------------------
@@ -118,7 +122,9 @@ def _truth(path: Path, *, masks: bool) -> None:
 
 
 def _manifest(path: Path) -> None:
-    Store(path.parent).manifest()
+    """What follows reading: tasks are named, and the store is looked through."""
+    Store(path.parent).tasks()
+    verify_store(path.parent)
 
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
@@ -169,6 +175,18 @@ _CUB = {
     "bounding_boxes.txt": "1 0.0 1.0 3.0 2.0\n",
     "parts/parts.txt": "1 beak\n2 left wing\n",
     "parts/part_locs.txt": "1 1 2.0 2.0 1\n1 2 0.0 0.0 0\n",
+}
+_SOURCE = dict.fromkeys(
+    ("model", "variant", "method", "group", "target", "seed", "check", "layers", "heads", "rules")
+)
+_MANIFEST = {
+    "format": 1,
+    "study": {"keep_maps": "grid"},
+    "sources": [{**_SOURCE, "key": "a"}],
+    "chunks": [{"images": 1, "digest": "b"}],
+    "checks": [{**_SOURCE, "key": "c", "part": "p", "options": {}}],
+    "checked": {"p": [{"images": ["a.png"], "digest": "d"}]},
+    "study_sha256": "e",
 }
 _GOLD = {
     "format": "sightline-gold/1",
@@ -290,7 +308,7 @@ _JSON: dict[str, Any] = {
     "study": mutations.STUDY,
     "proposals": mutations.PROPOSALS,
     "gold": _GOLD,
-    "manifest": {"format": 1, "sources": [{"model": "m", "layers": []}], "chunks": [{}]},
+    "manifest": _MANIFEST,
 }
 
 
@@ -443,6 +461,10 @@ def _yaml_bombs() -> Iterator[tuple[str, bytes]]:
         f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12)
     )
     yield "a billion merged", f"a0: &a0 {{x: 1}}\n{merge}names: [cat, dog]\n".encode()
+    nothing = ", ".join(["*a"] * 20_000)
+    yield "nothing, merged often", f"a: &a {{}}\nnames: {{<<: [{nothing}], 0: cat}}\n".encode()
+    yield "itself, merged", b"names: &x {<<: *x, 0: cat, 1: dog}\n"
+    yield "what cannot be merged", b"names: {<<: [cat], 0: cat, 1: dog}\n"
     for tag in ("python/object/apply:os.system", "python/object/new:os.system", "python/name:os"):
         yield f"tag {tag}", f"names: !!{tag} ['touch {MARK}']\n".encode()
     yield "another tag", f"names: !!python/object/apply:pathlib.Path.touch [{MARK}]\n".encode()
@@ -500,6 +522,9 @@ def _table_bombs() -> Iterator[tuple[str, bytes]]:
 # --- arrays --------------------------------------------------------------------------------------
 
 
+_START = b"\x93NUMPY\x01\x00"
+
+
 def _header(version: int = 1, **given: str) -> bytes:
     """The head of a .npy file, as it is written there."""
     said = {"descr": "'<f4'", "fortran_order": "False", "shape": "(3, 4)", **given}
@@ -521,6 +546,8 @@ def _arrays() -> Iterator[FileCase]:
     for what, content in _npy_files():
         yield FileCase("maps", f"npy: {what}", {"a.npy": content})
         yield FileCase("npz", f"npy: {what}", {"maps.npz": _npz([("a.npy", content)])})
+    for what, start in _sparse_files():
+        yield FileCase("maps", f"50 GB: {what}", {"a.npy": (start, 50 * 10**9)})
     for what, content in _npz_files():
         yield FileCase("npz", what, {"maps.npz": content})
         yield FileCase("maps", what, {"a.npz": content})
@@ -552,6 +579,27 @@ def _npy_files() -> Iterator[tuple[str, bytes]]:
     yield "nothing", b""
 
 
+def _swollen(start: bytes, megabytes: int = 400) -> bytes:
+    """An archive of a file of many zeros, which are never all in memory here."""
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("a.npy", "w") as entry,
+    ):
+        entry.write(start)
+        for _ in range(megabytes):
+            entry.write(bytes(1_000_000))
+    return stream.getvalue()
+
+
+def _sparse_files() -> Iterator[tuple[str, bytes]]:
+    """The starts of files that are long but take no room."""
+    for length in (0, 1):
+        yield f"a header of {length}", _START + struct.pack("<H", length)
+    yield "one long text", _header(descr="'|S2147483647'", shape="(4, 5)")
+    yield "values", _header(descr="'<f8'", shape="(9000, 9000)")
+
+
 def _npz_files() -> Iterator[tuple[str, bytes]]:
     good = _npy(MAP)
     yield "a name twice", _npz([("a.npy", good), ("a.npy", good)])
@@ -561,6 +609,8 @@ def _npz_files() -> Iterator[tuple[str, bytes]]:
         yield f"packed as {kind}", _npz([("a.npy", good)], kind)
     yield "a bomb", _npz([("a.npy", _header(shape="(9000, 9000)") + bytes(324_000_000))])
     yield "a bomb of text", _npz([("a.txt", bytes(100_000_000))])
+    for length in (0, 1):  # shorter than what is read at first: less than nothing is left of it
+        yield f"a header of {length}", _swollen(_START + struct.pack("<H", length))
     yield "a long name", _npz([("a" * 300 + ".npy", good)])
     yield "nothing in it", _npz([])
     content = _npz([("a.npy", good)])

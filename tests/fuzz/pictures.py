@@ -67,6 +67,7 @@ def pictures(seed: int, broken: int = 230) -> Iterator[Case]:
     files = {ending: saved(Image.fromarray(plain), ending) for ending in SAVED}
     yield from _modes(rng)
     yield from _turned(plain)
+    yield from _appended(plain)
     yield from _moving(plain)
     yield from _named_otherwise(plain, files)
     yield from _cut(files, rng)
@@ -100,10 +101,6 @@ def _modes(rng: np.random.Generator) -> Iterator[Case]:
     grey = rgb[..., 0]
     bits = grey > grey.mean()
     wide = rng.integers(0, 65536, (HEIGHT, WIDTH)).astype(np.uint16)
-    index = (grey // 4).astype(np.uint8)
-    palette = rng.integers(0, 256, (256, 3), np.uint8)
-    indexed = Image.fromarray(index).copy()
-    indexed.putpalette(palette.tobytes())
     images: dict[str, tuple[Image.Image, Any, tuple[str, ...]]] = {
         "rgb": (Image.fromarray(rgb), rgb, LOSSLESS),
         "l": (Image.fromarray(grey), _grey(grey), ("png", "bmp", "tif", "ppm", "gif")),
@@ -111,14 +108,33 @@ def _modes(rng: np.random.Generator) -> Iterator[Case]:
         "la": (_with_alpha(grey, alpha), _grey(grey), ("png", "tif")),
         "rgba": (_with_alpha(rgb, alpha), rgb, ("png", "tif", "webp", "bmp")),
         "i16": (Image.fromarray(wide), _grey(wide >> 8), ("png", "tif", "ppm")),
-        "p": (indexed, palette[index], ("png", "bmp", "tif", "gif")),
     }
     for mode, (image, expected, endings) in images.items():
         for ending in endings:
             yield Case(f"mode-{mode}.{ending}", "good", saved(image, ending), expected)
+    for number, mode in enumerate(("I", "F")):
+        unknown = Image.new(mode, (WIDTH, HEIGHT), 300)
+        yield Case(f"mode-{mode.lower()}-{number}.tif", "bad", saved(unknown, "tif"))
+    yield from _palettes((grey // 4).astype(np.uint8), rng)
+    yield from _whites(rng)
+    yield from _inks(rgb, alpha)
+    yield from _packed(rgb)
+    yield from _sizes()
+
+
+def _palettes(index: Any, rng: np.random.Generator) -> Iterator[Case]:
+    palette = rng.integers(0, 256, (256, 3), np.uint8)
+    indexed = Image.fromarray(index).copy()
+    indexed.putpalette(palette.tobytes())
+    for ending in ("png", "bmp", "tif", "gif"):
+        yield Case(f"mode-p.{ending}", "good", saved(indexed, ending), palette[index])
     for number, shown in enumerate((0, 7, b"\x10\x20", bytes(range(64)))):
         clear = saved(indexed, "png", transparency=shown)
         yield Case(f"mode-p-clear-{number}.png", "good", clear, palette[index])
+
+
+def _whites(rng: np.random.Generator) -> Iterator[Case]:
+    """Values of more than eight bits, and of other whites than the largest."""
     deep = rng.integers(0, 65536, (HEIGHT, WIDTH, 3)).astype(">u2")
     data = chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in deep)))
     content = png(WIDTH, HEIGHT, data, depth=16)
@@ -129,9 +145,11 @@ def _modes(rng: np.random.Generator) -> Iterator[Case]:
         content = f"P6 {WIDTH} {HEIGHT} {white}\n".encode() + values.tobytes()
         yield Case(f"white-{white}-colour.ppm", "good", content, values / white * 255, 1)
         content = f"P5 {WIDTH} {HEIGHT} {white}\n".encode() + values[..., 0].tobytes()
-        yield Case(
-            f"white-{white}-grey.ppm", "good", content, _grey(values[..., 0] / white * 255), 1
-        )
+        seen = _grey(values[..., 0] / white * 255)
+        yield Case(f"white-{white}-grey.ppm", "good", content, seen, 1)
+
+
+def _inks(rgb: Any, alpha: Any) -> Iterator[Case]:
     cmyk = Image.fromarray(np.dstack([rgb, alpha]), "CMYK")
     inks = 255 - np.dstack([rgb, alpha]).astype(float)
     printed = np.rint(inks[..., :3] * inks[..., 3:] / 255)
@@ -139,21 +157,39 @@ def _modes(rng: np.random.Generator) -> Iterator[Case]:
     flat = Image.new("CMYK", (WIDTH, HEIGHT), (40, 80, 120, 20))
     seen = np.tile(np.rint((255 - np.array([40, 80, 120])) * 235 / 255), (HEIGHT, WIDTH, 1))
     yield Case("mode-cmyk.jpg", "good", saved(flat, "jpg"), seen, 3)
-    yield Case("mode-rgb.jpg", "good", saved(Image.fromarray(rgb), "jpg"), rgb, 8)
+
+
+def _packed(rgb: Any) -> Iterator[Case]:
+    """Ways to pack the same pixels."""
+    image, grey = Image.fromarray(rgb), rgb[..., 0]
+    yield Case("mode-rgb.jpg", "good", saved(image, "jpg"), rgb, 8)
     yield Case("mode-l.jpg", "good", saved(Image.fromarray(grey), "jpg"), _grey(grey), 6)
-    late = saved(Image.fromarray(rgb), "jpg", progressive=True)
-    yield Case("progressive.jpg", "good", late, rgb, 8)
+    yield Case("progressive.jpg", "good", saved(image, "jpg", progressive=True), rgb, 8)
     for packed in ("tiff_lzw", "tiff_adobe_deflate", "packbits", "raw"):
-        content = saved(Image.fromarray(rgb), "tif", compression=packed)
+        content = saved(image, "tif", compression=packed)
         yield Case(f"packed-{packed}.tif", "good", content, rgb)
-    for number, mode in enumerate(("I", "F")):
-        unknown = Image.new(mode, (WIDTH, HEIGHT), 300)
-        yield Case(f"mode-{mode.lower()}-{number}.tif", "bad", saved(unknown, "tif"))
+
+
+def _sizes() -> Iterator[Case]:
     for size in ((1, 1), (1, 40), (40, 1), (3000, 1)):
         dot = np.full((size[1], size[0], 3), 77, np.uint8)
         for ending in ("png", "bmp", "tif", "ppm", "webp"):
             name = f"size-{size[0]}x{size[1]}.{ending}"
             yield Case(name, "good", saved(Image.fromarray(dot), ending), dot)
+
+
+def _appended(plain: Any) -> Iterator[Case]:
+    """JPEGs with something behind their end mark, or with another one inside."""
+    image = Image.fromarray(plain)
+    film = np.random.default_rng(0).bytes(8_000_000)  # has the mark of a scan 120 times
+    for kind, late in (("usual", False), ("late", True)):
+        content = saved(image, "jpg", progressive=late)
+        yield Case(f"film-behind-{kind}.jpg", "good", content + film, plain, 8)
+        yield Case(f"jpeg-behind-{kind}.jpg", "good", content + 50 * content, plain, 8)
+        small = b"\xff\xe1" + struct.pack(">H", 2 + len(content)) + content
+        yield Case(f"jpeg-in-{kind}.jpg", "good", content[:2] + small * 40 + content[2:], plain, 8)
+        filled = content[:-2] + b"\xff" * 70_000 + b"\xff\xd9"
+        yield Case(f"filled-{kind}.jpg", "good", filled, plain, 8)
 
 
 def _grey(values: Any) -> Any:
@@ -369,18 +405,36 @@ def _bombs(plain: Any) -> Iterator[Case]:
     for samples in (0, 5, 60_000):
         tags = ((277, 3, 1, samples), (258, 3, 1, 8))
         yield Case(f"samples-{samples}.tif", "any", _tiff(WIDTH, HEIGHT, plain.tobytes(), *tags))
-    yield Case("scans.jpg", "bad", _scans(Image.fromarray(plain), 4000))
+    yield from _many_scans(Image.fromarray(plain).resize((64, 64)))
     yield Case("rle.bmp", "any", _bmp_rle(8, b"\0\2\xff\xff" * 40))
     yield Case("rle-wide.bmp", "any", _bmp_rle(79_000_000, b"\0\2\0\xff" * 40))
     junk = saved(Image.fromarray(plain), "jpg")
     yield Case("junk.jpg", "bad", b"\xff\xd8" + bytes(300_000) + junk[2:200])
 
 
-def _scans(image: Image.Image, count: int) -> bytes:
-    """A progressive JPEG whose last scan is there thousands of times: each is a whole pass."""
-    content = saved(image.resize((64, 64)), "jpg", progressive=True)
-    last = content.rindex(b"\xff\xda")
-    return content[:last] + content[last:-2] * count + b"\xff\xd9"
+def _many_scans(image: Image.Image) -> Iterator[Case]:
+    """JPEGs whose last scan is there thousands of times: each is a whole pass."""
+    late, usual = (saved(image, "jpg", progressive=way) for way in (True, False))
+    last, end = late.rindex(b"\xff\xda"), b"\xff\xd9"
+    many = late[:last] + late[last:-2] * 4000
+    yield Case("scans.jpg", "bad", many + end)
+    yield Case("scans-film.jpg", "bad", many + end + bytes(1000) + late)
+    yield Case("scans-no-end.jpg", "bad", many)
+    yield Case("scans-filled.jpg", "bad", late[:last] + (b"\xff" * 9 + late[last:-2]) * 4000 + end)
+    # Where data restart, a decoder looks behind a mark that it does not know.
+    again = b"\xff\xdd\x00\x04\x00\x01"
+    hidden = late[last:-2] + b"\xff\x02\xff\xff" + late[last:-2] * 4000
+    yield Case("scans-hidden.jpg", "bad", late[:last] + again + hidden + end)
+    # One colour at a time, without any data.
+    one = b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00"
+    yield Case("scans-usual.jpg", "bad", usual[: usual.index(b"\xff\xda")] + one * 4000 + end)
+    notes = b"\xff\xfe\x00\x02" * 200_000
+    yield Case("segments.jpg", "bad", late[:-2] + notes + end)
+    yield Case("segments-first.jpg", "bad", late[:2] + notes + late[2:])
+    for kind, mark in (("zeros", bytes(3)), ("restarts", b"\xff\xd3"), ("fill", b"\xff")):
+        junk = late[:2] + b"\xff\xfe\x00\x02" + mark * 1_100_000
+        yield Case(f"junk-{kind}.jpg", "bad", junk)
+        yield Case(f"junk-{kind}-first.jpg", "bad", junk + late[2:])
 
 
 def _bmp_rle(width: int, data: bytes) -> bytes:

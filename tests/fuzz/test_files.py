@@ -81,7 +81,9 @@ def test_every_reader_is_met(outcome: Outcome) -> None:
         ("voc: too large", "at most 8,000,000 bytes"),
         ("voc masks: a broken mask", "a.png: cannot be read as an image"),
         ("yolo: a billion laughs", "name of class 0 must be text"),
-        ("yolo: a billion merged", "<< is not read"),
+        ("yolo: a billion merged", "<< must merge at most 10,000 values in all"),
+        ("yolo: nothing, merged often", "<< must merge at most 10,000 values in all"),
+        ("yolo: what cannot be merged", "for merging, but found scalar"),
         ("yolo: sixties", "at most 100 characters"),
         ("yolo: tag python/object/apply:os.system", "could not determine a constructor"),
         ("yolo: half a character", "half of a character"),
@@ -91,6 +93,11 @@ def test_every_reader_is_met(outcome: Outcome) -> None:
         ("study: tag python/object/apply:os.system", "tags (!…) are not read"),
         ("npz: a bomb", "at most 80,000,000 values, the file declares 9000 x 9000"),
         ("npz: a bomb of text", "is not a .npy array of numbers"),
+        ("npz: a header of 0", "is not a .npy array of numbers"),
+        ("npz: a header of 1", "is not a .npy array of numbers"),
+        ("maps: 50 GB: a header of 0", "is not a .npy array of numbers"),
+        ("maps: 50 GB: a header of 1", "is not a .npy array of numbers"),
+        ("maps: 50 GB: one long text", "must hold real numbers, got |S2147483647"),
         ("npz: a name twice", "two maps are named 'a'"),
         ("npz: packed as 14", "packed in a way that NumPy does not write"),
         ("npz: byte 6 is 1", "is not a .npy array of numbers"),
@@ -140,6 +147,8 @@ def test_a_device_is_no_file() -> None:
 
 def test_yaml_that_people_write_is_read() -> None:
     assert parse_yaml("a: &x [1, 1:30]\nb: *x\nc: 1.5") == {"a": [1, 90], "b": [1, 90], "c": 1.5}
+    merged = parse_yaml("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {<<: [*a, *b], x: 5}")
+    assert merged["c"] == {"x": 5, "y": 2, "z": 4}
     with pytest.raises(InputError, match="at most 10,000,000 characters, has 10,000,001"):
         parse_yaml(" " * 10_000_001)
 

@@ -6,14 +6,20 @@ run.
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.interpreted import interpreted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Weigh = Callable[[Any, Any, float, Any], Any]
+
 if find_spec("triton") is None:
     pytest.skip("Triton is not installed", allow_module_level=True)
-os.environ["TRITON_INTERPRET"] = "1"  # before it is imported
 torch = pytest.importorskip("torch")
 
 CASES = {
@@ -24,30 +30,43 @@ CASES = {
     "few tokens": (1, 1, 3, 8, 1),
     "more keys than one program holds": (1, 1, 530, 8, 2),
 }
+# How far a value may be off, as a part of it: weights of 16 bits are kept in two parts of 8 digits.
+BOUNDS = {"float32": 1e-5, "bfloat16": 5e-5, "float16": 5e-5}
 
 
+@pytest.fixture(scope="module")
+def weigh() -> Iterator[Weigh]:
+    """The function whose kernels are interpreted."""
+    with interpreted("sightline.maps._weighing") as module:
+        yield module.weigh
+
+
+def apart(seen: Any, wanted: Any) -> float:
+    """The largest difference, as a part of what is wanted."""
+    assert seen.shape == wanted.shape
+    assert seen.dtype == torch.float32
+    return float(((seen - wanted).abs() / wanted).max())
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
 @pytest.mark.parametrize("case", CASES)
-def test_as_in_plain_torch(case: str) -> None:
-    from sightline.maps._weighing import weigh
-
+def test_as_in_plain_torch(case: str, kind: str, weigh: Weigh) -> None:
     batch, heads, tokens, channels, number = CASES[case]
     draw = torch.Generator().manual_seed(0)
     shape = batch, tokens, heads, channels  # as networks lay them out
-    query, key = (2 * torch.randn(shape, generator=draw).transpose(1, 2) for _ in "qk")
+    query, key = (
+        (2 * torch.randn(shape, generator=draw)).to(getattr(torch, kind)).transpose(1, 2)
+        for _ in "qk"
+    )
     rows = torch.rand(batch, number, tokens, generator=draw)
     scores = query.double() @ key.double().transpose(2, 3) * 0.3
     wanted = rows[:, None].double() @ torch.softmax(scores, -1)
-    seen = weigh(query, key, 0.3, rows)
-    assert seen.shape == wanted.shape
-    assert seen.dtype == torch.float32
-    assert float((seen - wanted).abs().max()) < 1e-5
+    assert apart(weigh(query, key, 0.3, rows), wanted) < BOUNDS[kind]
 
 
-def test_fewer_queries_than_keys() -> None:
-    from sightline.maps._weighing import weigh
-
+@pytest.mark.parametrize("kind", BOUNDS)
+def test_fewer_queries_than_keys(kind: str, weigh: Weigh) -> None:
     draw = torch.Generator().manual_seed(0)
-    query, key = (torch.randn(1, 2, n, 8, generator=draw) for n in (1, 20))
-    weights = torch.softmax(query.double() @ key.double().transpose(2, 3) * 0.3, -1)
-    seen = weigh(query, key, 0.3, torch.ones(1, 1, 1))
-    assert float((seen - weights).abs().max()) < 1e-6
+    query, key = (torch.randn(1, 2, n, 8, generator=draw).to(getattr(torch, kind)) for n in (1, 20))
+    wanted = torch.softmax(query.double() @ key.double().transpose(2, 3) * 0.3, -1)
+    assert apart(weigh(query, key, 0.3, torch.ones(1, 1, 1)), wanted) < BOUNDS[kind]

@@ -127,3 +127,26 @@ def test_what_is_kept_of_a_pass_is_bounded() -> None:
     assert passed.of([0]) is None
     passed.add(3, heads)
     assert passed.of([3]) is None
+
+
+def test_rows_made_together_are_those_made_alone(plan: Plan) -> None:
+    """As a GPU does: products of one call; here matrix products, so that last digits may differ."""
+    from sightline.maps.make import Wanted, make_maps
+
+    model = SHELF.model("demo/vit", "squash")
+    images = [np.full((64, 64, 3), 40 * k, np.uint8) for k in range(3)]
+    (batch,) = model.batches(images, 3)
+    alone, together = Passed(1 << 30), Passed(1 << 30, ("cls", "mean"))
+    for method in ("mean", "rollout", "cls"):
+        wanted = Wanted(method, batch=3)
+        (one,), (two,) = (
+            list(make_maps(model, images, [(batch, passed)], wanted))
+            for passed in (alone, together)
+        )
+        for ours, theirs in zip(two.maps, one.maps, strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-7)
+    assert alone.rows is None
+    assert together.rows is not None
+    assert set(together.rows) == {"cls", "mean", "rollout"}
+    together.forget()
+    assert together.rows is None

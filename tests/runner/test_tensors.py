@@ -192,3 +192,37 @@ def test_the_union_of_boxes_and_masks(folder: Path) -> None:
         table = RegionTable.build(regions, (4, 3, 1), 9, 11)
         found = _union(table, 4, (9, 11), torch.device("cpu"))
         assert np.array_equal(found.numpy(), table.union(9, 11)[::3])
+
+
+@pytest.mark.parametrize("keep", ["grid", "none"])
+def test_a_device_lets_go_of_maps_that_are_scored(
+    folder: Path, tmp_path: Path, elsewhere: None, keep: str
+) -> None:
+    plan = on_device(plan_of(folder, methods=["cls"], keep_maps=keep))
+    worker = Worker(plan, create_store(tmp_path / "runs"), SHELF)
+    task = plan.tasks[0]
+    maps, samples = worker.make(task, worker.read(task))
+    scored = worker.score(task, maps, samples)
+    kept = worker.kept(task, maps)
+    assert not getattr(kept, "blocks", ())
+    assert bool(kept.values) == (keep == "grid")
+    assert worker.write(task, kept, scored).maps == plan.size(task)
+    assert worker.store.map_file(task.name).exists() == (keep == "grid")
+    with pytest.raises(RuntimeError, match="pixels"):
+        samples[0].image()
+    worker.close()
+
+
+def test_what_is_not_finite_where_nothing_is_scored_counts_too(
+    folder: Path, tmp_path: Path, elsewhere: None
+) -> None:
+    """The padding of a letterbox is ignored, but such a map must not be stored, nor averaged."""
+    plan = on_device(plan_of(folder, methods=["cls"], fit="letterbox"))
+    worker = Worker(plan, create_store(tmp_path / "runs"), SHELF)
+    task = plan.tasks[0]
+    maps, samples = worker.make(task, worker.read(task))
+    assert isinstance(maps, TensorMaps)
+    maps.blocks[0].values[0, 0, 0, 0, 0] = torch.nan  # a corner, which is padding
+    with pytest.raises(BadImageError, match=r"000\.png"):
+        worker.score(task, maps, samples)
+    worker.close()

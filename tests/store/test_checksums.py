@@ -95,15 +95,24 @@ def test_files_that_were_cut_or_grew_are_found(whole: tuple[bytes, str]) -> None
 
 @pytest.mark.parametrize("size", [120, 200, 512])
 @pytest.mark.parametrize("value", [0, 0xFF], ids=hex)
-def test_blocks_that_are_lost_are_found(whole: tuple[bytes, str], size: int, value: int) -> None:
+def test_blocks_that_are_lost_are_found(
+    whole: tuple[bytes, str], tmp_path: Path, size: int, value: int
+) -> None:
     """Also one that held all of the checksum, so that there is no trace of it."""
     content, name = whole
-    missed = []
+    missed, path = [], tmp_path / "lost" / name
+    path.parent.mkdir()
     for place in range(0, len(content), 3):
         end = min(len(content), place + size)
         other = content[:place] + bytes([value]) * (end - place) + content[end:]
-        if other != content and check_content(other, name) != "damaged" and name != "a.json":
+        if other == content or check_content(other, name) == "damaged":
+            continue
+        if name != "a.json":
             missed.append(place)
+            continue
+        path.write_bytes(other)  # without a trace of its checksum it is no JSON
+        with pytest.raises(DamagedError, match=r"a\.json: must be JSON: "):
+            read_json(path, "mend it")
     assert not missed
 
 
@@ -191,6 +200,94 @@ def test_many_files_at_once(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     assert check_file(tmp_path) == "damaged"  # a folder, as a disk that fails
     assert check_file(tmp_path / "none") == "gone"
+
+
+NOT_PLAIN: dict[str, Callable[[Path], object]] = {
+    "a pipe": os.mkfifo,
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a folder": lambda path: path.mkdir(),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_PLAIN)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_plain_file_is_damaged_and_not_waited_for(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    path = tmp_path / name
+    NOT_PLAIN[kind](path)
+    assert check_file(path) == "damaged"
+    assert find_damaged([path]) == path
+    if name == "a.json":
+        with pytest.raises(DamagedError, match=r"a\.json is damaged: it is not a plain file; mend"):
+            read_json(path, lambda: "mend it")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_of_any_size_are_held_in_pieces(tmp_path: Path, name: str) -> None:
+    """50 GB of nothing take no memory, and no time where their ends tell enough."""
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(50 * 10**9)
+    if name == "a.json":
+        with pytest.raises(DamagedError, match=r"at most 1,073,741,824 bytes, has 50,000,000,000"):
+            read_json(path, "")
+    else:
+        assert check_file(path) == "damaged"
+
+
+@pytest.mark.parametrize("piece", [150, 400, 0])
+def test_pieces_tell_what_the_whole_tells(
+    whole: tuple[bytes, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    content, name = whole
+    path, bare = tmp_path / "pieces" / name, KEY.encode()
+    path.parent.mkdir()
+    piece = piece or len(content) - content.rfind(bare) - 5  # the key lies in two of them
+    assert piece > 130
+    monkeypatch.setattr("sightline.store.checksums._PIECE", piece)
+    monkeypatch.setattr("sightline.store.checksums._HASHED", 50)
+    path.write_bytes(content)
+    assert check_file(path) == "sound"
+    for place in range(0, len(content), 7):
+        other = bytearray(content)
+        other[place] ^= 1
+        path.write_bytes(other)
+        assert check_file(path) == "damaged"
+    path.write_bytes(content.replace(bare, bare[::-1]))
+    assert check_file(path) == "damaged"  # by the trace of the digits
+    if name != "a.json":
+        path.write_bytes((bare_rows if name == "a.parquet" else bare_maps)())
+        assert check_file(path) == "bare"
+
+
+def test_states_are_remembered_however_many_files_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def counted(path: Path) -> str:
+        read.append(path)
+        return check_file(path)
+
+    monkeypatch.setattr("sightline.store.checksums.check_file", counted)
+    monkeypatch.setattr("sightline.store.checksums._MOST_SEEN", 4)
+    seen: dict[Path, object] = {}
+    monkeypatch.setattr("sightline.store.checksums._seen", seen)
+    paths = [tmp_path / f"{number}.json" for number in range(7)]
+    for path in paths:
+        write(path, ["a.png"])
+    assert find_damaged(paths[:6]) is None
+    assert sorted(read) == paths[:6]
+    assert find_damaged(paths[:6]) is None
+    assert find_damaged(paths[2:4]) is None
+    assert len(read) == 6  # none again
+    assert find_damaged(paths) is None
+    assert read[6:] == paths[6:]
+    write(tmp_path / "b.json", ["a.png"])
+    assert find_damaged([tmp_path / "b.json"]) is None
+    assert len(seen) == 4
+    assert list(seen) == [*paths[4:], tmp_path / "b.json"]  # those kept longest made room
 
 
 def test_damage_is_seen_also_where_the_clock_stands_still(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ _NAMES = ("model", "variant", "method", "group", "target", "seed", "check", "lay
 _SOURCE: dict[str, Any] = dict.fromkeys((*_NAMES, "rules"))
 SOURCES: list[dict[str, Any]] = [{**_SOURCE, "key": "k1"}, {**_SOURCE, "key": "k2"}]
 _CHECK: dict[str, Any] = {**_SOURCE, "key": "k3", "options": {}, "part": "parts"}
+_EMPTY: dict[str, Any] = {"format": 1, "sources": [], "chunks": []}
 CHUNKS: list[dict[str, Any]] = [{"images": 2, "digest": "d1"}, {"images": 1, "digest": "d2"}]
 TASKS = [
     task_name("k1", 0, "d1"),
@@ -103,8 +104,20 @@ BAD = {
     '{"format": 1, "sources": [], "chunks": [], "checks": 1}': "must hold a list of checks",
     '{"format": 1, "sources": [], "chunks": [], "checks": [{}]}': "checks must each have model",
     json.dumps({"format": 1, "sources": [], "chunks": [], "checks": [_CHECK]}): (
-        "checked must name the images of parts"
+        "checked must name the images of 'parts'"
     ),
+    json.dumps({**_EMPTY, "chunks": [{"digest": 5}]}): "digest must be a text, got 5",
+    json.dumps(
+        {**_EMPTY, "chunks": [{"digest": "\ud800"}]}
+    ): r"digest must be a text, got '.ud800'",
+    json.dumps({**_EMPTY, "sources": [{**_SOURCE, "key": None}]}): "key must be a text, got None",
+    json.dumps({**_EMPTY, "checks": [{**_CHECK, "part": []}]}): r"part must be a text, got \[\]",
+    json.dumps({**_EMPTY, "study": []}): r"study must be an object, got \[\]",
+    json.dumps({**_EMPTY, "runs": {}}): r"runs must be a list, got \{\}",
+    json.dumps({**_EMPTY, "study_sha256": 5}): "study_sha256 must be a text, got 5",
+    json.dumps({**_EMPTY, "checked": [1]}): r"checked must be an object, got \[1\]",
+    json.dumps({**_EMPTY, "checked": {"p": 5}}): "checked must hold a list of chunks of 'p'",
+    json.dumps({**_EMPTY, "checked": {"p": [{}]}}): "digest must be a text, got None",
 }
 
 

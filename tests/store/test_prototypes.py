@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
 from sightline.records import InputError
+from sightline.store.checksums import save_json
 from sightline.store.prototypes import (
     BenchmarkFolder,
     benchmark_folder,
@@ -126,6 +128,48 @@ def test_what_cannot_be_understood_is_said(folder: BenchmarkFolder, text: str, s
         folder.about()
     folder.clear()  # it can still be replaced
     assert folder.about() is None
+
+
+@pytest.mark.parametrize("name", ["../mine.csv", "/etc/hosts", "", ".", "a/../../b", "a\\b", "a\0"])
+def test_names_that_lead_elsewhere_are_neither_read_nor_removed(
+    folder: BenchmarkFolder, tmp_path: Path, name: str
+) -> None:
+    """They may come from a stranger."""
+    mine = tmp_path / "mine.csv"
+    mine.write_text("mine")
+    told = {name: {"sha256": sha256(b"mine").hexdigest()}}
+    for files, drawn in ((told, {}), ({}, {"distribution_img": name})):
+        about = {"format": 1, "settings": {"files": drawn}, "files": files}
+        save_json(folder.about_path, about)
+        with pytest.raises(
+            InputError, match=r"benchmark\.json: files must lie in its folder, got '"
+        ):
+            folder.is_whole()
+        folder.clear()
+        assert mine.read_text() == "mine"
+        assert not folder.about_path.exists()
+
+
+def test_links_that_lead_out_are_neither_read_nor_removed(
+    folder: BenchmarkFolder, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    mine = tmp_path / "elsewhere" / "a.csv"
+    folder.finish({"sub/a.csv": TABLE}, {"settings": {}})
+    assert folder.is_whole()
+    (folder.path / "sub" / "a.csv").rename(mine)
+    (folder.path / "sub").rmdir()
+    (folder.path / "sub").symlink_to(mine.parent)
+    assert not folder.is_whole()
+    folder.clear()
+    assert mine.exists()
+
+
+@pytest.mark.parametrize("one", [5, {}, {"sha256": 5}])
+def test_tables_without_digest_are_refused(folder: BenchmarkFolder, one: object) -> None:
+    save_json(folder.about_path, {"format": 1, "settings": {}, "files": {"a.csv": one}})
+    with pytest.raises(InputError, match=r"files must each have sha256, 'a\.csv' has none"):
+        folder.is_whole()
 
 
 def test_differences_name_the_way_to_them() -> None:

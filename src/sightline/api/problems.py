@@ -201,5 +201,5 @@ def _http(request: Request, error: Exception) -> Response:
 
 def unexpected(scope: Scope, error: Exception) -> Response:
     """Tell that something broke, without its inner life; the log has that."""
-    _LOG.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+    _LOG.error("%s %r failed", scope["method"], scope["path"], exc_info=error)
     return problem_response(500, f"{type(error).__name__}; the log of the service says more")

@@ -61,7 +61,7 @@ def _lines(found: "Verified") -> list[str]:
         files = getattr(found, name)
         if files:
             lines.append(f"{words} ({len(files):,}):")
-            lines += [f"  {one}" for one in files[:_SHOWN]]
+            lines += [f"  {one if one.isprintable() else ascii(one)}" for one in files[:_SHOWN]]
             if len(files) > _SHOWN:
                 lines.append(f"  … and {len(files) - _SHOWN:,} more: --json names them")
     if found.damaged or (found.missing and not found.running):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISREG
@@ -41,7 +42,11 @@ ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".
 # Pillow opens formats beyond these, some by calling other programs.
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
 # A progressive JPEG has about ten scans. Each is a pass over all pixels, and takes a few bytes.
-_MOST_SCANS = 100
+_MOST_SCANS, _MOST_SEGMENTS = 100, 100_000
+_MOST_JUNK = 1_000_000  # bytes in no segment, which Pillow passes over one by one
+# The marks that a decoder heeds: the end, and all with a length behind them. Others stand in data.
+_MARK = re.compile(rb"\xff(?:\xd9|[\xc0-\xcf\xda-\xfe](..))", re.DOTALL)
+_SCAN, _END, _WINDOW = 0xDA, 0xD9, 1 << 16
 # The shortest JPEG has a bit for each block of 8 x 8 pixels; where bytes lack, pixels are made up.
 _PIXELS_A_BYTE = 8 * 8 * 8
 # Orientations 5 to 8 of EXIF turn the image by 90 degrees.
@@ -124,10 +129,12 @@ def opened(
         if about.st_size > MAX_BYTES:
             seen = f"the file has {about.st_size:,}"
             raise InputError(f"image must have at most {MAX_BYTES:,} bytes, {seen}")
-        with _Stream(path, about.st_size) as stream, Image.open(stream, formats=formats) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise InputError(_too_large(f"{image.width} x {image.height} pixels"))
-            yield image
+        with _Stream(path, about.st_size) as stream:
+            _check_head(stream, about.st_size)
+            with Image.open(stream, formats=formats) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    raise InputError(_too_large(f"{image.width} x {image.height} pixels"))
+                yield image
     except FileNotFoundError as error:
         raise InputError(f"{path}: no such image") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -154,19 +161,64 @@ class _Stream(io.BufferedReader):
         return super().read(size if size is None else min(size, self._bytes + 1))
 
 
+def _check_head(stream: Any, size: int) -> None:
+    """Raise where finding the first scan of a JPEG would take for ever."""
+    segments, junk, last = 0, 0, 2
+    if stream.read(2) == b"\xff\xd8":
+        for mark, begin, end in _marks(stream):
+            segments, junk, last = segments + 1, junk + begin - last, end
+            if mark == _SCAN or max(junk - _MOST_JUNK, segments - _MOST_SEGMENTS) > 0:
+                break
+        else:
+            junk += max(0, size - last)
+    stream.seek(0)
+    if segments > _MOST_SEGMENTS:
+        raise InputError(_too_many_segments())
+    if junk > _MOST_JUNK:
+        raise InputError(f"a JPEG must have at most {_MOST_JUNK:,} bytes in no segment")
+
+
 def _check_jpeg(image: Image.Image) -> None:
     """Raise where decoding would take for ever, or make up most of the pixels."""
     stream: Any = image.fp  # type: ignore[attr-defined]
-    stream.seek(0)
-    size = scans = 0
-    while block := stream.read(1 << 20):
-        size += len(block)
-        scans += block.count(b"\xff\xda")
-    if image.info.get("progressive") and scans > _MOST_SCANS:
+    size, scans = stream.seek(0, io.SEEK_END), 0
+    for number, (mark, _, end) in enumerate(_marks(stream)):
+        if mark == _END:  # phones put films and more behind it
+            size = end
+            break
+        if number == _MOST_SEGMENTS:
+            raise InputError(_too_many_segments())
+        scans += mark == _SCAN
+    if scans > _MOST_SCANS:
         raise InputError(f"a JPEG must have at most {_MOST_SCANS} scans, this one has {scans}")
     pixels = image.width * image.height
     if pixels > _PIXELS_A_BYTE * size:
         raise InputError(f"has {size:,} bytes, too few for the {pixels:,} pixels it declares")
+
+
+def _too_many_segments() -> str:
+    return f"a JPEG must have at most {_MOST_SEGMENTS:,} segments, this one has more"
+
+
+def _marks(stream: Any) -> Iterator[tuple[int, int, int]]:
+    """Yield the marks of a JPEG as a decoder meets them, with where each begins and its part ends.
+
+    What looks like a mark inside a segment is passed over with it.
+    """
+    start, window, place = 0, b"", 2
+    while True:
+        found = _MARK.search(window, place - start)
+        if found is None:
+            place = max(place, start + len(window) - 3)  # a mark and its length may be cut in two
+            start = stream.seek(place)
+            window = stream.read(_WINDOW)
+            if len(window) < 4:
+                return
+            continue
+        length = 0 if found[1] is None else max(2, int.from_bytes(found[1], "big"))
+        begin = start + found.start()
+        place = begin + 2 + length
+        yield found[0][1], begin, place
 
 
 def _too_large(seen: str) -> str:

@@ -285,6 +285,7 @@ def _numbers(stream: IO[bytes], size: int) -> NDArray[Any]:
         raise InputError("is not a .npy array of numbers, or is damaged") from error
     if dtype.hasobject:
         raise InputError("is not a .npy array of numbers, or is damaged")
+    _check_kind(dtype)  # a text of any length is one value
     _check_count(shape)
     missing = "is not a .npy array of numbers, or is damaged: values are missing"
     if prod(shape) * dtype.itemsize > size:
@@ -299,11 +300,18 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read what stands before the values; it says how long it is, which may be anything."""
     start = stream.read(_START)
     version = start[6], start[7]
-    (length,) = struct.unpack_from("<H" if version == (1, 0) else "<I", start, 8)
-    if length > _LONGEST_HEADER:
+    short = version == (1, 0)
+    (length,) = struct.unpack_from("<H" if short else "<I", start, 8)
+    read = 2 if short else 0  # of the header, with the start
+    if not read <= length <= _LONGEST_HEADER:  # fewer bytes than none would be all there are
         raise InputError(f"header of {length:,} bytes")
-    whole = BytesIO(start + stream.read(length - (2 if version == (1, 0) else 0)))
+    whole = BytesIO(start + stream.read(length - read))
     return _HEADERS[np.lib.format.read_magic(whole)](whole)
+
+
+def _check_kind(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "fiub":
+        raise InputError(f"map must hold real numbers, got {dtype}")
 
 
 def _check_count(shape: Sequence[int]) -> None:
@@ -375,8 +383,7 @@ def _naming(where: str) -> Iterator[None]:
 def _as_map(array: Any) -> NDArray[Any]:
     """Return an array without its leading axes of length 1, which must leave two."""
     shape = " x ".join(map(str, array.shape))
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"map must hold real numbers, got {array.dtype}")
+    _check_kind(array.dtype)
     while array.ndim > 2 and array.shape[0] == 1:
         array = array[0]
     if array.ndim != 2 or 0 in array.shape:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from sightline.runner import Done, Task, Worker
 
-__all__ = ["STEPS", "Failed", "Finished", "Lane", "Left"]
+__all__ = ["STEPS", "TICK", "Failed", "Finished", "Lane", "Left"]
 
 STEPS = ("read", "make", "score", "write")
+TICK = 0.2  # seconds between looks at whether to stop
 # Tasks whose maps a device may be asked for before those of an earlier one are scored.
 _AHEAD = 4
 # Seconds after which a thread that computes makes way for another, where there is a device.
@@ -128,6 +129,7 @@ class Lane:
         self._abandoned.set()
         self.stop()
         self._inbox.put(None)
+        setswitchinterval(self._turns)
 
     def _read_all(self) -> None:
         while (job := self._inbox.get()) is not None:
@@ -170,7 +172,8 @@ class Lane:
 
     def _score(self, job: _Job) -> None:
         maps, _ = job.parts
-        job.parts = (maps, self.worker.score(job.task, *job.parts))
+        scored = self.worker.score(job.task, *job.parts)
+        job.parts = (self.worker.kept(job.task, maps), scored)
 
     def _write(self, job: _Job) -> None:
         job.parts = (self.worker.write(job.task, *job.parts),)

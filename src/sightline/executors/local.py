@@ -9,7 +9,7 @@ from itertools import pairwise
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sightline.executors.lane import Failed, Finished, Lane, Left
+from sightline.executors.lane import TICK, Failed, Finished, Lane, Left
 from sightline.executors.processes import Died, ProcessLane
 from sightline.runner import Worker
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from sightline.runner import Plan, Shelf, Source, Task
     from sightline.store import Store
 
-__all__ = ["Outcome", "execute"]
+__all__ = ["Outcome", "execute", "in_phases"]
 
 # Tasks that a lane holds: one is read, one made, one scored; on a device, many are written.
 DEPTH, DEPTH_ON_DEVICE = 3, 24
-_TICK = 0.2  # seconds between looks at whether to stop
 
 
 class _AnyLane(Protocol):
@@ -62,6 +61,13 @@ class Outcome:
             self.error = failed
 
 
+def in_phases(plan: Plan, tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
+    """Return the tasks to begin with, and the means, which need the maps of those."""
+    tasks = list(tasks)
+    means = [task for task in tasks if plan.sources[task.source].kind == "mean"]
+    return [task for task in tasks if plan.sources[task.source].kind != "mean"], means
+
+
 def execute(
     plan: Plan,
     store: Store,
@@ -90,13 +96,11 @@ def execute(
         Receives each finished task.
     """
     tasks = list(tasks)
-    first = [task for task in tasks if plan.sources[task.source].kind != "mean"]
-    then = [task for task in tasks if plan.sources[task.source].kind == "mean"]
     driver = _Driver(plan, store, shelf, stop, watch)
     count = max(1, min(workers, len(tasks)))
     try:
         driver.start(count)
-        for phase in (first, then):
+        for phase in in_phases(plan, tasks):
             driver.run(phase)
             if driver.outcome.bad or driver.outcome.memory or driver.outcome.error:
                 break  # a mean needs the maps of all
@@ -155,7 +159,7 @@ class _Driver:
                     lane.stop()
             self._hand_out()
             try:
-                number, event = self.events.get(timeout=_TICK)
+                number, event = self.events.get(timeout=TICK)
             except Empty:
                 continue
             self._hear(number, event)

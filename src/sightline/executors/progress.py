@@ -44,7 +44,7 @@ class Run:
     bad : dict
         Images that could not be used, with the reason.
     damaged : list of str
-        Files of the store whose bytes were not those once written, and that were made anew.
+        Files of the store whose bytes were not those once written; notes say which were made anew.
     stopped : bool
         Whether it was asked to stop.
     """

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import platform
 from contextlib import closing, contextmanager
-from functools import partial
+from ctypes import c_ulong, py_object, pythonapi
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Event as Signal
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from sightline.executors.lane import Failed, Finished
-from sightline.executors.local import DEPTH, DEPTH_ON_DEVICE, Outcome
+from sightline.executors.lane import TICK, Failed, Finished
+from sightline.executors.local import DEPTH, DEPTH_ON_DEVICE, Outcome, in_phases
 from sightline.executors.ray_cluster import ENV, Cluster
 from sightline.executors.ray_notes import Notes
 from sightline.executors.ray_worker import Job, Killed, RayWorker, pack_tasks, unpack_events
@@ -26,52 +27,38 @@ if TYPE_CHECKING:
     from sightline.store import Store
     from sightline.study import Engine
 
-__all__ = ["execute", "on_ray"]
+__all__ = ["on_ray"]
 
-_TICK = 0.2  # seconds between looks at whether to stop
+_PATIENCE, _LONG = 2.0, 30.0  # seconds for a pool to give something, and to end
 
 
 @contextmanager
 def on_ray(engine: Engine) -> Iterator[Callable[..., Outcome]]:
-    """Yield what does tasks on Ray, see `execute`; the cluster ends with the block."""
-    with closing(Cluster(engine)) as cluster:
-        yield partial(execute, cluster)
+    """Yield what does tasks on Ray; the cluster is started when needed and ends with the block.
 
-
-def execute(
-    cluster: Cluster,
-    plan: Plan,
-    store: Store,
-    tasks: Iterable[Task],
-    *,
-    workers: int,
-    shelf: Shelf,
-    stop: Signal,
-    watch: Callable[[Finished], object],
-) -> Outcome:
-    """Do tasks in a pool of processes of a Ray cluster.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        Which is started if it is not there.
-    plan, store, tasks, workers, shelf, stop, watch
-        As on one machine, see `sightline.executors.local.execute`.
+    It takes what `sightline.executors.local.execute` takes.
     """
-    tasks = list(tasks)
-    first = [task for task in tasks if plan.sources[task.source].kind != "mean"]
-    then = [task for task in tasks if plan.sources[task.source].kind == "mean"]
-    driver = _Driver(plan, store, stop, watch)
-    for phase in (first, then):
-        groups = _groups(plan, phase)
-        if not groups or driver.ending():
-            continue
-        gpus = _gpus(cluster.engine, shelf.device)
-        cluster.start(min(workers, len(tasks)), gpus)
-        driver.run(groups, _Pool(cluster, min(workers, len(groups)), gpus, shelf.device))
-        if driver.outcome.bad:
-            break  # a mean needs the maps of all
-    return driver.outcome
+    with closing(Cluster(engine)) as cluster:
+
+        def execute(
+            plan: Plan,
+            store: Store,
+            tasks: Iterable[Task],
+            *,
+            workers: int,
+            shelf: Shelf,
+            stop: Signal,
+            watch: Callable[[Finished], object],
+        ) -> Outcome:
+            driver = _Driver(plan, store, stop, watch)
+            pool = _Pool(cluster, workers, shelf.device)
+            for phase in in_phases(plan, tasks):
+                driver.run(_groups(plan, phase), pool)
+                if driver.outcome.bad:
+                    break  # a mean needs the maps of all
+            return driver.outcome
+
+        yield execute
 
 
 def _groups(plan: Plan, tasks: Iterable[Task]) -> list[list[Task]]:
@@ -91,13 +78,18 @@ def _gpus(engine: Engine, device: str) -> float:
 
 
 class _Pool:
-    """Workers of a cluster: how many, and what each has."""
+    """Workers of a cluster: how many at most, and what each has."""
 
-    def __init__(self, cluster: Cluster, size: int, gpus: float, device: str) -> None:
-        self.cluster, self.size, self.gpus, self.device = cluster, size, gpus, device
+    def __init__(self, cluster: Cluster, size: int, device: str) -> None:
+        self.cluster, self.size, self.device = cluster, size, device
+        self.gpus = _gpus(cluster.engine, device)
 
-    def each(self, groups: Sequence[Sequence[Task]], job: Job) -> Generator[Event]:
-        """Yield what becomes of tasks, as it is heard."""
+    def start(self, stop: Signal) -> None:
+        """Have room for workers, see `Cluster.start`."""
+        self.cluster.start(self.size, self.gpus, stop)
+
+    def each(self, groups: Sequence[Sequence[Task]], job: Job) -> Generator[list[Event]]:
+        """Yield what becomes of the tasks of each group, as it is heard."""
         from ray import data
 
         with _quiet(data.DataContext.get_current()):
@@ -107,7 +99,7 @@ class _Pool:
                 fn_constructor_args=(job,),
                 batch_size=None,
                 compute=data.ActorPoolStrategy(
-                    size=self.size,
+                    size=min(self.size, len(groups)),
                     max_concurrent_calls_per_actor=self._depth(),
                     enable_true_multi_threading=True,
                 ),
@@ -117,7 +109,7 @@ class _Pool:
             )
             for batch in blocks.iter_batches(batch_size=None, prefetch_batches=0):
                 for text in batch["events"]:
-                    yield from unpack_events(text)
+                    yield unpack_events(text)
 
     def _depth(self) -> int:
         return DEPTH if self.device == "cpu" else DEPTH_ON_DEVICE
@@ -134,7 +126,18 @@ class _Pool:
             device=self.device,
             machine=platform.node() or "unknown",
             versions=package_versions(),
+            models=tuple(dict.fromkeys(f for one in plan.sources for f in _folders(one.load))),
         )
+
+
+def _folders(model: str) -> list[str]:
+    """Return the folders that are part of a model's name and that this machine has.
+
+    >>> _folders("hf:/"), _folders("demo/vit@/nowhere"), _folders("timm:vit")
+    (['/'], [], [])
+    """
+    ends = (model[n + 1 :] for n, sign in enumerate(model) if sign in ":@")
+    return [end for end in ends if end.startswith("/") and Path(end).is_dir()]
 
 
 @contextmanager
@@ -169,27 +172,54 @@ class _Driver:
 
     def run(self, groups: Sequence[Sequence[Task]], pool: _Pool) -> None:
         """Do groups of tasks until none is left, or the run must end."""
+        if not groups or self.ending():
+            return
+        pool.start(self.stop)
+        if self.ending():  # there was no room yet
+            return
         from ray.exceptions import RayError
 
-        notes = Notes.create(self.store)
+        try:
+            notes = Notes.create(self.store)
+        except OSError as error:
+            self._fail("disk", str(error))
+            return
         try:
             job = pool.job(self.plan, self.store, notes)
-            with _stopping(self.stop, notes), closing(pool.each(groups, job)) as events:
-                self._listen(events, notes)
+            with closing(_Fetched(pool.each(groups, job))) as blocks:
+                self._listen(blocks, notes)
         except RayError as error:
-            if self.outcome.error is None:
-                self.outcome.error = Failed(groups[0][0], "worker", _said(error), {})
+            self._fail("worker", _said(error))
         finally:
             self.store.clean()  # of the notes, and of files that killed workers have begun
 
-    def _listen(self, events: Iterator[Event], notes: Notes) -> None:
-        for event in events:
-            self._hear(event)
-            notes.hear(event.task.name)
+    def _listen(self, blocks: Iterable[list[Event]], notes: Notes) -> None:
+        """Hear what became of each block, all of it, and then look at whether to go on."""
+        try:
+            for block in blocks:
+                for event in block:
+                    self._hear(event)
+                if not self._goes_on(block, notes):
+                    return
+        finally:
+            notes.stop()
+
+    def _goes_on(self, block: Iterable[Event], notes: Notes) -> bool:
+        try:
+            for event in block:
+                notes.hear(event.task.name)
             if self.ending():
                 notes.stop()
-                if not notes.in_hand():
-                    return
+                return notes.in_hand()
+        except OSError as error:
+            self._fail("disk", str(error))
+            return False
+        return True
+
+    def _fail(self, kind: str, message: str) -> None:
+        """Note what ends the run, unless something has ended it before."""
+        if self.outcome.error is None:
+            self.outcome.error = Failed(self.plan.tasks[0], kind, message, {})
 
     def _hear(self, event: Event) -> None:
         source = self.plan.sources[event.task.source]
@@ -215,21 +245,57 @@ def _said(error: BaseException) -> str:
     return f"Ray cannot go on: {lines[-1] if lines else type(error).__name__}"
 
 
-@contextmanager
-def _stopping(stop: Signal, notes: Notes) -> Iterator[None]:
-    """Tell the workers when a run is to stop, while the block runs."""
-    over = Signal()
+class _Fetched:
+    """Blocks that a thread fetches, so that nobody who waits for them is deaf meanwhile.
 
-    def look() -> None:
-        while not over.wait(_TICK):
-            if stop.is_set():
-                notes.stop()
+    Iterating gives the blocks, and an empty one whenever none has come for a moment.
+
+    Parameters
+    ----------
+    blocks : generator
+        Is closed by the thread.
+    """
+
+    def __init__(self, blocks: Generator[list[Event]]) -> None:
+        self._found: SimpleQueue[list[Event] | BaseException | None] = SimpleQueue()
+        self._over, self._waiting = Signal(), False
+        self._thread = Thread(target=self._fetch, args=(blocks,), daemon=True)
+        self._thread.start()
+
+    def _fetch(self, blocks: Generator[list[Event]]) -> None:
+        try:
+            with closing(blocks):
+                while not self._over.is_set():
+                    self._waiting = True
+                    block = next(blocks, None)
+                    self._waiting = False
+                    if block is None:
+                        break
+                    self._found.put(block)
+            self._found.put(None)
+        except BaseException as error:  # whatever it is, the driver must hear of it
+            self._found.put(error)
+
+    def __iter__(self) -> Iterator[list[Event]]:
+        while True:
+            try:
+                found = self._found.get(timeout=TICK)
+            except Empty:
+                yield []
+                continue
+            if found is None:
                 return
+            if isinstance(found, BaseException):
+                raise found
+            yield found
 
-    thread = Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    def close(self) -> None:
+        """End the pool: when it gives its next block, or at once if it has nobody who gives one."""
+        self._over.set()
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive() and self._waiting:
+            # Ray Data has no way to be told: what waits for it is thrown out, and it ends itself.
+            pythonapi.PyThreadState_SetAsyncExc(
+                c_ulong(self._thread.ident or 0), py_object(SystemExit)
+            )
+        self._thread.join(_LONG)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.executors.lane import Failed, Finished, Lane, Left
+from sightline.executors.lane import TICK, Failed, Finished, Lane, Left
 from sightline.executors.ray_notes import Notes
 from sightline.records import InputError
 from sightline.runner import Done, Shelf, Task, Worker
@@ -32,7 +32,6 @@ __all__ = ["Event", "Job", "Killed", "RayWorker", "pack_tasks", "unpack_events"]
 
 # Times that a group of tasks is begun: a worker that dies twice of the same is not tried again.
 _TRIES = 2
-_TICK = 0.2  # seconds between looks at whether to stop
 
 
 class Killed(NamedTuple):
@@ -60,6 +59,8 @@ class Job:
         Where the driver runs.
     versions : mapping
         Of its packages.
+    models : tuple of str
+        Folders of models that the driver sees.
     """
 
     plan: Any
@@ -69,6 +70,7 @@ class Job:
     device: str
     machine: str
     versions: Mapping[str, str]
+    models: tuple[str, ...] = ()
 
 
 class RayWorker:
@@ -85,6 +87,7 @@ class RayWorker:
 
     def __init__(self, job: Job) -> None:
         self.job, self.notes = job, Notes(Path(job.notes))
+        self._sees = self.notes.folder.is_dir()  # later, that it is gone means that the run is over
         self._lane: Lane | None = None
         self._lock, self._turns = Lock(), _Turns()
         self._events: dict[str, SimpleQueue[Event]] = {}
@@ -96,6 +99,8 @@ class RayWorker:
 
     def _do(self, tasks: Sequence[Task]) -> list[Event]:
         first, *others = tasks
+        if not self._sees:
+            return [Failed(first, "input", _unseen(self.job), {}), *map(Left, others)]
         tried = self.notes.begun(first.name)
         if self.notes.stopped():
             return [Left(task) for task in tasks]
@@ -103,14 +108,24 @@ class RayWorker:
             return [Killed(first), *map(Left, others)]
         # Beside others it could not be told which of them was to blame for a second death.
         with self._turns.take(alone=tried > 0):
-            self.notes.begin(first.name)
+            full = self._begin(first)
             if self.notes.stopped():  # looked at again: the driver may not have seen the note
                 return [Left(task) for task in tasks]
+            if full is not None:
+                return [full, *map(Left, others)]
             try:
                 lane = self._ready()
             except InputError as error:
                 return [Failed(first, "input", str(error), {}), *map(Left, others)]
             return self._through(lane, tasks)
+
+    def _begin(self, task: Task) -> Failed | None:
+        """Note that a task is begun; return what became of it where that cannot be written."""
+        try:
+            self.notes.begin(task.name)
+        except OSError as error:
+            return Failed(task, "disk", str(error), {})
+        return None
 
     def _through(self, lane: Lane, tasks: Sequence[Task]) -> list[Event]:
         """Return what becomes of tasks in a lane."""
@@ -121,7 +136,7 @@ class RayWorker:
         found: list[Event] = []
         while len(found) < len(tasks):
             try:
-                found.append(events.get(timeout=_TICK))
+                found.append(events.get(timeout=TICK))
             except Empty:
                 if self.notes.stopped():
                     lane.stop()
@@ -141,7 +156,7 @@ class RayWorker:
         with suppress(OSError):  # paths that do not begin at the root begin there
             os.chdir(self.job.folder)
         plan: Plan = ray.get(self.job.plan)
-        _check_data(plan, self.job.machine)
+        _check_data(plan, self.job)
         worker = Worker(plan, Store(self.job.store), Shelf(self.job.device))
         return Lane(worker, lambda event: self._events.pop(event.task.name).put(event))
 
@@ -169,14 +184,16 @@ class _Turns:
                 self._free.notify_all()
 
 
+def _unseen(job: Job) -> str:
+    return (
+        f"{job.store}: is not seen by the worker on {platform.node() or 'unknown'}: results must "
+        f"go to a folder that {job.machine} and all workers share under the same path"
+    )
+
+
 def _check_machine(job: Job) -> None:
-    """Raise where a worker sees another store than the driver, or computes with other versions."""
+    """Raise where a worker computes with other versions than the driver."""
     here = platform.node() or "unknown"
-    if not Path(job.notes).is_dir():
-        raise InputError(
-            f"{job.store}: is not seen by the worker on {here}: results must go to a folder that "
-            f"{job.machine} and all workers share under the same path"
-        )
     own = package_versions()
     for name in sorted({*own, *job.versions}):
         one, two = own.get(name, "none"), job.versions.get(name, "none")
@@ -187,15 +204,15 @@ def _check_machine(job: Job) -> None:
             )
 
 
-def _check_data(plan: Plan, machine: str) -> None:
+def _check_data(plan: Plan, job: Job) -> None:
     """Raise where a worker does not see the data: its images are not to count as unreadable."""
     maps = [Path(source.maps) for source in plan.sources if source.kind == "given"]
     root = plan.dataset.root
-    for path in [*maps, *([] if root is None else [root])]:
+    for path in [*maps, *([] if root is None else [root]), *map(Path, job.models)]:
         if not path.exists():
             raise InputError(
-                f"{path}: is not seen by the worker on {platform.node() or 'unknown'}: data must "
-                f"lie where {machine} and all workers see them under the same path"
+                f"{path}: is not seen by the worker on {platform.node() or 'unknown'}: data and "
+                f"models must lie where {job.machine} and all workers see them under the same path"
             )
 
 

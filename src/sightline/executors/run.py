@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import ExitStack, contextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from threading import Event
 from time import perf_counter
@@ -20,6 +21,7 @@ from sightline.runner.probe import expect
 from sightline.runner.work import BadImageError
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.checksums import DamagedError, check_files
+from sightline.store.folder import STUDY_DIGEST
 from sightline.store.shards import write_rows
 
 if TYPE_CHECKING:
@@ -162,6 +164,7 @@ class _Runner:
         self.stop, self.skip_bad = stop, skip_bad
         self.notes: list[str] = []
         self._told_bare = False
+        self._done: set[str] = set()
         self.old = self._old_manifest()
 
     def _old_manifest(self) -> dict[str, Any]:
@@ -185,6 +188,7 @@ class _Runner:
 
             def watch(event: Finished, run: Run = run, started: float = started) -> None:
                 run.add(event)
+                self._done.add(event.task.name)
                 run.seconds = perf_counter() - started
                 self.watch.moved(run)
 
@@ -291,15 +295,10 @@ class _Runner:
         return files
 
     def _tell(self, run: Run, states: Mapping[Path, FileState]) -> None:
-        """Note which files are damaged, and how many cannot be checked; each once."""
+        """Note how many files cannot be checked, once; keep which are damaged."""
         names = {path: path.relative_to(self.store.path).as_posix() for path in states}
         new = [names[p] for p, one in states.items() if one == "damaged"]
-        new = [name for name in new if name not in run.damaged]
-        if new:
-            shown = ", ".join(new[:_SHOWN]) + (", …" if len(new) > _SHOWN else "")
-            files = "1 file was" if len(new) == 1 else f"{len(new)} files were"
-            run.notes.append(f"{files} damaged and made anew: {shown}.")
-            run.damaged += new
+        run.damaged += [name for name in new if name not in run.damaged]
         bare = sum(one == "bare" for one in states.values())
         if bare and not self._told_bare:
             self._told_bare = True
@@ -308,6 +307,23 @@ class _Runner:
                 f"{files} no checksum: an earlier version wrote them, and whether their bytes have "
                 f"changed since cannot be told. To compute all anew, remove {self.store.path}."
             )
+
+    def _tell_mended(self, run: Run) -> None:
+        """Note which damaged files were made anew, and which are still to be."""
+        planned = {task.name for task in run.plan.tasks}
+        made, left = [], []
+        for name in run.damaged:
+            task = Path(name).stem
+            if "/" not in name or task in self._done:  # tables are written before all tasks
+                made.append(name)
+            elif task in planned:
+                left.append(name)
+        if made:
+            files = "1 file was" if len(made) == 1 else f"{len(made)} files were"
+            run.notes.append(f"{files} damaged and made anew: {_some(made)}.")
+        if left:
+            files = "1 file is" if len(left) == 1 else f"{len(left)} files are"
+            run.notes.append(f"{files} damaged and not yet made anew: {_some(left)}.")
 
     def _save(self, plan: Plan) -> None:
         """Write the study, its tables and its manifest, which names the tasks."""
@@ -322,7 +338,9 @@ class _Runner:
             mark = {"sightline-plan": plan.digest}  # readers see whether they belong together
             write_rows(self.store.images_path, images.replace_schema_metadata(mark))
             write_rows(self.store.regions_path, regions.replace_schema_metadata(mark))
-            self.store.save_text("study.yml", to_yaml(self.study))
+            text = to_yaml(self.study)
+            self.store.save_text(self.store.study_path.name, text)
+            self.old[STUDY_DIGEST] = sha256(text.encode()).hexdigest()
             self.store.save_manifest(self.old)
 
     def _changed(self, run: Run, outcome: Outcome) -> Plan | None:
@@ -348,6 +366,7 @@ class _Runner:
 
     def _end(self, run: Run, outcome: Outcome) -> None:
         """Note the run, and raise what ended it before its time."""
+        self._tell_mended(run)
         done = run.stored + run.finished
         self.old["runs"] = [
             *self.old.get("runs", []),
@@ -377,6 +396,11 @@ class _Runner:
             raise (InputError if error.kind == "input" else RunError)(f"{error.message} ({kept})")
         if run.bad and not self.skip_bad:
             raise RunError(_about_bad(run, done))
+        if not (run.complete or run.stopped):
+            raise RunError(
+                f"{run.total - done} of {run.total} tasks were not done, and nothing says why; run "
+                "again to go on"
+            )
 
 
 @contextmanager
@@ -391,6 +415,10 @@ def _writing(store: Store) -> Iterator[None]:
             f"{store.path}: cannot be written to: {error}. What is stored is kept; make room, then "
             "run again to go on"
         ) from error
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _about_bad(run: Run, done: int) -> str:

@@ -40,7 +40,7 @@ def _mixed(maps: torch.Tensor, axis: _Axis, dim: int) -> torch.Tensor:
     return found.add_(maps.index_select(dim, axis.high).mul_(part))
 
 
-@lru_cache(256)  # images of a data set share few geometries
+@lru_cache(32)  # images of a data set share few geometries, and each takes memory there
 def _places(
     way: Geometry, size: tuple[int, int], device: torch.device
 ) -> tuple[_Axis, _Axis, torch.Tensor | None]:

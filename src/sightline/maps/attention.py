@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from sightline._arrays import has_triton
 from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.models.attention import Heads, seen_attention, seen_pooling
 from sightline.records import InputError
@@ -200,8 +200,9 @@ def weighted_rows(heads: Heads, rows: Tensor, gradient: Tensor | None = None) ->
 
 
 def _has_kernels(tensor: Tensor) -> bool:
-    """Say whether Triton can be used where a tensor is."""
-    return tensor.is_cuda and find_spec("triton") is not None
+    """Say whether the kernels for a GPU take a tensor."""
+    known = tensor.dtype in (torch.float32, torch.float16, torch.bfloat16)
+    return known and has_triton(tensor)
 
 
 def _used(rows: Tensor) -> slice:
@@ -308,6 +309,8 @@ def _together(
         return None
     if passed.rows is None:
         kept = _kept_heads(model, inputs, request)
+        if any(heads.mask is not None for heads in kept.values()):
+            return None  # matrix products: a row's last bits depend on how many there are
         start, even = _start(model, kept[0]), _even(kept[0])
         others = {"cls": start, "mean": even}
         beside = {name: others[name] for name in passed.methods if name in others}

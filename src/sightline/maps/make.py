@@ -22,7 +22,7 @@ from sightline.models.preprocess import ImageLike, as_images
 from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -159,7 +159,7 @@ def make_maps(
     images: Sequence[ImageLike],
     batches: Iterable[tuple[Inputs, Passed | None]],
     wanted: Wanted,
-) -> Iterator[Made]:
+) -> Generator[Made]:
     """Yield the maps of images whose inputs are there, batch by batch; `explain` gives the same.
 
     Parameters

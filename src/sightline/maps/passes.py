@@ -45,6 +45,12 @@ class Passed:
         self._kept.clear()
         self.most_bytes = 0
 
+    def forget(self) -> None:
+        """Let go of everything: who asks again makes a pass of its own."""
+        self.rows = None
+        self._kept.clear()
+        self.most_bytes = 0
+
     def of(self, layers: Iterable[int]) -> dict[int, Heads] | None:
         """Return the heads of some layers; None where they are not all there."""
         wanted = tuple(layers)

@@ -90,7 +90,7 @@ def _fetched(lists: Sequence[Sequence[Any]]) -> list[list[NDArray[Any]]]:
     joined = [torch.cat([part.reshape(-1) for part in some]) for some in lists if some]
     there = joined
     if joined[0].is_cuda:
-        there = [_landing(one).copy_(one, non_blocking=True) for one in joined]
+        there = [_landing(k, one).copy_(one, non_blocking=True) for k, one in enumerate(joined)]
         torch.cuda.current_stream(joined[0].device).synchronize()
         there = [one.clone() for one in there]
     arrays, found = iter(there), []
@@ -104,15 +104,15 @@ def _fetched(lists: Sequence[Sequence[Any]]) -> list[list[NDArray[Any]]]:
 _LANDINGS = threading.local()
 
 
-def _landing(tensor: Any) -> Any:
-    """Return pinned memory for a copy of a tensor, of which each thread has some for each type.
+def _landing(place: int, tensor: Any) -> Any:
+    """Return pinned memory for a copy of a tensor, of which each thread has some for each place.
 
     To get it takes long: it is used again.
     """
     import torch
 
     kept = vars(_LANDINGS)
-    name, count = str(tensor.dtype), tensor.numel()
+    name, count = f"{place} {tensor.dtype}", tensor.numel()
     if name not in kept or kept[name].numel() < count:
         kept[name] = torch.empty(2 * count, dtype=tensor.dtype, pin_memory=True)
     return kept[name][:count]

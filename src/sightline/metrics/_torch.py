@@ -11,12 +11,12 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from sightline._arrays import has_triton
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected, join
 from sightline.metrics.selection import HUGE, ROUNDING, SHRINK
@@ -117,7 +117,7 @@ def _fits_kernels(maps: Tensor, plan: Plan) -> bool:
 
 def _on_gpu(maps: Tensor) -> bool:
     """Say whether maps are where Triton can be used."""
-    return bool(maps.is_cuda) and find_spec("triton") is not None
+    return has_triton(maps)
 
 
 def begin(maps: Tensor, masks: Tensor, plan: Plan) -> Any:

@@ -120,7 +120,8 @@ def score_maps(
     begun = None
     if masks is not None:
         masks = check_masks(masks, maps)
-        begun = _begun(flat, xp.reshape(masks, (-1, *size)), plan)
+        if ignore is None and getattr(regions, "ignored", None) is None:
+            begun = _begun(flat, xp.reshape(masks, (-1, *size)), plan)
     table = (
         regions
         if regions is None or isinstance(regions, RegionTable)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 from sightline.records import InputError
 from sightline.store.checksums import read_json
 from sightline.store.detection import DETECTION_FORMAT, detection_folder
+from sightline.store.files import plain_digest
 
 if TYPE_CHECKING:
     import os
@@ -293,10 +293,9 @@ class StoredDetection:
 
         path = self.path / f"{name}.parquet"
         try:
-            content = path.read_bytes()
-            if sha256(content).hexdigest() != self.about["files"][path.name]["sha256"]:
+            if plain_digest(path) != self.about["files"][path.name]["sha256"]:
                 raise _damage(path)
-            return pq.read_table(pa.BufferReader(content)).to_pandas()  # type: ignore[no-any-return]
+            return pq.read_table(pa.BufferReader(path.read_bytes())).to_pandas()  # type: ignore[no-any-return]
         except (pa.ArrowException, OSError, KeyError, TypeError) as error:
             raise _damage(path) from error
 

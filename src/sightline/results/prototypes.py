@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sightline.records import InputError
+from sightline.store.files import plain_digest
 from sightline.store.prototypes import BenchmarkFolder, benchmark_folder
 
 if TYPE_CHECKING:
@@ -248,10 +248,9 @@ class StoredBenchmark:
             return None
         path = self.path / name
         try:
-            content = path.read_bytes()
-            if sha256(content).hexdigest() != self.about["files"][name]["sha256"]:
+            if plain_digest(path) != self.about["files"][name]["sha256"]:
                 raise _damage(path)
-            return pq.read_table(pa.BufferReader(content))
+            return pq.read_table(pa.BufferReader(path.read_bytes()))
         except (pa.ArrowException, OSError, KeyError, TypeError) as error:
             raise _damage(path) from error
 

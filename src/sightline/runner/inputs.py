@@ -9,7 +9,8 @@ from os import cpu_count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sightline.runner.streams import aside
+from sightline._arrays import has_triton
+from sightline.runner.streams import aside, stays_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +34,7 @@ _THREADS = 8
 
 def on_device(model: Model) -> bool:
     """Say whether a model runs elsewhere than in main memory, where its maps then stay."""
-    return str(model.device.type) != "cpu"
+    return stays_on(str(model.device.type))
 
 
 class Shown:
@@ -41,6 +42,7 @@ class Shown:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Any, list[Batch]] = OrderedDict()
+        self._asked: dict[Any, set[str]] = {}
         self._lock = Lock()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -71,11 +73,23 @@ class Shown:
                 return
         from sightline.models.loading import load_inputs
 
+        if _input_bytes(model, samples) > _most(INPUT_BYTES, model):
+            return
         with aside(model.device):
             found = load_inputs(model, samples, source.batch, each=self.each)
             _wait_for([inputs.pixels for inputs in found])
-        if sum(inputs.pixels.nbytes for inputs in found) <= _most(INPUT_BYTES, model):
-            self._put(key, [(inputs, _memory(model, len(found), sharing)) for inputs in found])
+        self._put(key, [(inputs, _memory(model, len(found), sharing)) for inputs in found])
+
+    def done(self, source: Source, samples: Sequence[Sample], sharing: Sequence[Source]) -> None:
+        """Let go of what passes have shown, when all who share it have had it."""
+        key = _key(source, samples)
+        with self._lock:
+            asked = self._asked.setdefault(key, set())
+            asked.add(source.key)
+            if asked >= {one.key for one in sharing}:
+                for _, passed in self._kept.get(key, ()):
+                    if passed is not None:
+                        passed.forget()
 
     def batches(
         self, model: Model, source: Source, samples: Sequence[Sample], sharing: Sequence[Source]
@@ -100,7 +114,8 @@ class Shown:
     ) -> Iterator[Batch]:
         """Yield inputs as they are made; they are kept unless they are too large."""
         with self._lock:
-            self._kept.clear()  # what other chunks have shown makes room
+            self._kept.clear()
+            self._asked.clear()  # what other chunks have shown makes room
         made: list[Batch] = []
         count, size = -(-len(samples) // source.batch), 0
         for inputs in model.batches(list(samples), source.batch):
@@ -116,15 +131,24 @@ class Shown:
         with self._lock:
             self._kept[key] = batches
             while len(self._kept) > _CHUNKS:
-                self._kept.popitem(last=False)
+                oldest, _ = self._kept.popitem(last=False)
+                self._asked.pop(oldest, None)
 
     def close(self) -> None:
         """Let everything go."""
         with self._lock:
             self._kept.clear()
+            self._asked.clear()
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+
+
+def _input_bytes(model: Model, samples: Sequence[Sample]) -> int:
+    """Return what images take as inputs; all have the size of the first."""
+    pixels = samples[0].image()
+    width, height = model.preprocess.geometry(pixels.shape[1], pixels.shape[0], model.patch).size
+    return len(samples) * 3 * width * height * int(model.dtype.itemsize)
 
 
 def _key(source: Source, samples: Sequence[Sample]) -> Any:
@@ -132,7 +156,13 @@ def _key(source: Source, samples: Sequence[Sample]) -> Any:
 
 
 def _most(limits: dict[str, int], model: Model) -> int:
-    return limits.get(model.device.type, limits["cpu"])
+    """Return how many bytes may be kept, which on a device is an eighth of it at most."""
+    limit = limits.get(model.device.type, limits["cpu"])
+    if model.device.type == "cpu":
+        return limit
+    from sightline.maps.memory import total_memory
+
+    return min(limit, total_memory(model.device) // 8)
 
 
 def _memory(model: Model, batches: int, sharing: Sequence[Source]) -> Passed | None:
@@ -141,7 +171,8 @@ def _memory(model: Model, batches: int, sharing: Sequence[Source]) -> Passed | N
 
     if len(sharing) < 2:
         return None
-    together = _made_together(sharing) if on_device(model) else ()
+    kernels = has_triton(next(iter(model.network.parameters())))  # see `_together` of attention
+    together = _made_together(sharing) if kernels else ()
     return Passed(_most(PASS_BYTES, model) // batches, together)
 
 

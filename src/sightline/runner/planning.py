@@ -13,6 +13,7 @@ from sightline.runner.plan import Plan, chunked
 from sightline.runner.scoring import rows_per_map
 from sightline.runner.shelf import Shelf
 from sightline.runner.sources import Scoring, Source
+from sightline.runner.streams import stays_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ __all__ = ["plan_study", "scoring_of"]
 # Images of a task: its forward passes are of so many or fewer. Without a model a task is short,
 # and takes more.
 CHUNK, CHUNK_OF_MAPS, CHUNK_ON_DEVICE = 16, 64, 256
+CHUNK_BYTES = 1 << 29
 
 
 def plan_study(
@@ -81,7 +83,7 @@ def plan_study(
         dataset,
         scoring,
         (*found.sources, *checks),
-        chunked(cards.cards, _chunk_size(study, shelf.device)),
+        chunked(cards.cards, _chunk_size(study, shelf.device, cards)),
         cards,
         study.keep_maps == "grid",
         (*found.left_out, *unchecked),
@@ -210,12 +212,16 @@ def _same_data(data: Mapping[str, Any], study: Study, root: Path | None) -> bool
     return data.get("name") == study.data.name and data.get("path") == str(root and root.resolve())
 
 
-def _chunk_size(study: Study, device: str) -> int:
-    """Return how many images make a task: more on a device, which is slowed by small ones."""
+def _chunk_size(study: Study, device: str, cards: Cards) -> int:
+    """Return how many images make a task: more on a device, which is slowed by small ones.
+
+    But no more than decoded take a few hundred megabytes: several tasks are in memory.
+    """
     if not study.models:
         return study.batch or CHUNK_OF_MAPS
-    if device != "cpu" and study.batch is None:
-        return CHUNK_ON_DEVICE
+    if stays_on(device) and study.batch is None:
+        largest = max((card.line["width"] * card.line["height"] for card in cards.cards), default=1)
+        return max(CHUNK, min(CHUNK_ON_DEVICE, CHUNK_BYTES // (3 * largest)))
     return max(CHUNK, study.batch or 0)
 
 

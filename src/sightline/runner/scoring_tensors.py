@@ -39,6 +39,8 @@ __all__ = ["Figures", "score_tensors"]
 # Maps are scored together up to this many pixels, 1 GB of float32, or as a device has room for.
 MOST_PIXELS = 1 << 28
 _BYTES_EACH = 256
+# Edges of boxes that are drawn there: with more, unions are drawn on the host.
+_MOST_DRAWN = 1 << 28
 
 
 class Figures:
@@ -254,9 +256,9 @@ def _union(
 ) -> torch.Tensor:
     """Return the union of each image's regions, `(images, rows, columns)`, drawn there."""
     spans = table.spans[:: len(table.spans) // images]
-    if table.masks.size:
-        return sent(replace(table, spans=spans).union(*shape), device)
     most = int((spans[:, 1] - spans[:, 0]).max(initial=1))
+    if table.masks.size or images * most * sum(shape) > _MOST_DRAWN:
+        return sent(replace(table, spans=spans).union(*shape), device)
     boxes = np.zeros((images, most, 4), np.int64)
     counts = spans[:, 1] - spans[:, 0]
     owner = np.repeat(np.arange(images), counts)

@@ -11,19 +11,25 @@ if TYPE_CHECKING:
 
     Tensor = Any
 
-__all__ = ["aside", "mark"]
+__all__ = ["aside", "mark", "stays_on"]
 
 _OWN = threading.local()
+
+
+def stays_on(device: str) -> bool:
+    """Say whether maps stay on a device and are scored there: on GPUs that know 64-bit numbers."""
+    return device != "cpu" and not device.startswith("mps")
 
 
 def mark(tensors: Iterable[Tensor]) -> Any:
     """Return a mark behind what makes tensors on a GPU, for `aside` to wait for; None elsewhere."""
     import torch
 
-    if not any(tensor.is_cuda for tensor in tensors):
+    there = [tensor.device for tensor in tensors if tensor.is_cuda]
+    if not there:
         return None
     event = torch.cuda.Event()
-    event.record()
+    event.record(torch.cuda.current_stream(there[0]))  # it need not be the first device
     return event
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,15 +49,22 @@ class TensorMaps(StoredMaps):
         Which hold all of them.
     made : mark or None
         Behind what makes them, on a GPU; see `mark`.
+    gone : int
+        How many there were, where they were let go.
     """
 
     blocks: tuple[Block, ...] = ()
     made: Any = None
+    gone: int = 0
 
     @property
     def count(self) -> int:
         """How many maps there are."""
-        return sum(int(np.prod(block.values.shape[:3])) for block in self.blocks)
+        return self.gone + sum(int(np.prod(block.values.shape[:3])) for block in self.blocks)
+
+    def let_go(self) -> TensorMaps:
+        """Return all about the maps but themselves."""
+        return replace(self, blocks=(), made=None, gone=self.count)
 
     def on_host(self) -> StoredMaps:
         """Return the maps in main memory."""
@@ -84,14 +91,15 @@ def tensor_maps(maps: StoredMaps, made: Iterable[Made], heads: Sequence[int]) ->
     heads : sequence of int
         Single heads, if any.
     """
-    blocks: list[Block] = []
+    runs: list[list[Block]] = []
     geometries: list[Any] = []
     targets: list[str] = []
     for batch in made:
         for new in _blocks(batch, len(geometries), heads):
-            blocks = _added(blocks, new)
+            _add(runs, new)
         geometries += batch.geometries
         targets += batch.targets
+    blocks = [_joined(run) for run in runs]
     names = ("images", "values", "layers", "heads", "about")
     kept = {name: getattr(maps, name) for name in names}
     ways = tuple(geometries)
@@ -122,13 +130,20 @@ def _with_fused(layer: Tensor, heads: Sequence[int]) -> Tensor:
     return torch.cat([layer.mean(1, keepdim=True), chosen], 1)
 
 
-def _added(blocks: list[Block], new: Block) -> list[Block]:
-    """Return blocks with another one, which may go on where one of them ends."""
+def _add(runs: list[list[Block]], new: Block) -> None:
+    """Add a block to the run that it goes on, or begin another with it."""
+    for run in runs:
+        last = run[-1]
+        ends = last.start + len(last.values) == new.start
+        if ends and last.layers == new.layers and last.values.shape[1:] == new.values.shape[1:]:
+            run.append(new)
+            return
+    runs.append([new])
+
+
+def _joined(run: list[Block]) -> Block:
     import torch
 
-    for number, old in enumerate(blocks):
-        ends = old.start + len(old.values) == new.start
-        if ends and old.layers == new.layers and old.values.shape[1:] == new.values.shape[1:]:
-            longer = old._replace(values=torch.cat([old.values, new.values]))
-            return [*blocks[:number], longer, *blocks[number + 1 :]]
-    return [*blocks, new]
+    if len(run) == 1:
+        return run[0]
+    return run[0]._replace(values=torch.cat([block.values for block in run]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from os import cpu_count
@@ -19,7 +19,7 @@ from sightline.runner.checking import checked_rows, partners_of, rows_table
 from sightline.runner.inputs import Shown, on_device
 from sightline.runner.scoring import Scored, score_chunk
 from sightline.runner.shelf import Shelf
-from sightline.runner.streams import aside
+from sightline.runner.streams import aside, stays_on
 from sightline.runner.tensors import TensorMaps, tensor_maps
 from sightline.store.shards import StoredMaps, read_maps, write_maps, write_rows
 
@@ -126,7 +126,7 @@ class Worker:
         # The parts of a facade are known by how it is drawn: it is not to be a mere picture.
         pixels = source.kind in ("model", "check") and source.part != "parts"
         images = self.plan.chunk_of(task).images
-        if source.kind != "model" or source.device == "cpu":
+        if source.kind != "model" or not stays_on(source.device):
             return self._read(images, pixels)
         if self._last[0] != images:
             self._last = images, self._read(images, pixels, self._shown.each)
@@ -245,7 +245,8 @@ class Worker:
             return self._given_maps(source, samples)
         if source.kind == "mean":
             return self._mean_maps(task, source, samples), list(samples)
-        return self._model_maps(source, samples), list(samples)
+        # What is scored needs no pixels, and may wait for long.
+        return self._model_maps(source, samples), [_without_pixels(one) for one in samples]
 
     def _model_maps(self, source: Source, samples: Sequence[Sample]) -> StoredMaps:
         from sightline.maps.make import Wanted, make_maps
@@ -262,10 +263,12 @@ class Worker:
         )
         model = self.shelf.model(source.load or source.name, source.fit)
         batches = self._shown.batches(model, source, samples, self.plan.sharing(source))
-        made = make_maps(model, samples, batches, wanted)
         ids = tuple(sample.image_id for sample in samples)
         maps = StoredMaps(ids, (), (), source.layers, source.heads, about=self._about(source))
-        return (tensor_maps if on_device(model) else _host_maps)(maps, made, heads)
+        with closing(make_maps(model, samples, batches, wanted)) as made:
+            found = (tensor_maps if on_device(model) else _host_maps)(maps, made, heads)
+        self._shown.done(source, samples, self.plan.sharing(source))
+        return found
 
     def _about(self, source: Source) -> dict[str, Any]:
         names = ("model", "variant", "fit", "method", "target", "seed", "sign", "weights")
@@ -374,10 +377,19 @@ class Worker:
             held.enter_context(_told_of_memory(source))
             if tensors:
                 held.enter_context(aside(tensors[0].device, maps.made, tensors))
+            odd = _some_odd(tensors)
             figures = score_tensors(source, self.plan.scoring, maps, annotations)
-        if figures.odd:
+            odd = bool(odd)
+        if figures.odd or odd:
             _check_finite(maps.on_host(), source)
         return figures
+
+    def kept(self, task: Task, maps: StoredMaps) -> StoredMaps:
+        """Return what `write` needs of maps that are scored: a device need not hold them on."""
+        if not isinstance(maps, TensorMaps):
+            return maps
+        wanted = self.plan.keep_maps and self.source(task).kind == "model"
+        return maps.on_host() if wanted else maps.let_go()
 
     def write(self, task: Task, maps: StoredMaps, scored: Scored | Figures) -> Done:
         """Write the files of a task; the rows last, since they say that it is done."""
@@ -400,14 +412,32 @@ class Worker:
     @property
     def writers(self) -> int:
         """How many threads write, beside the one that scores; 0 where that one writes itself."""
-        on_cpu = all(source.device == "cpu" for source in self.plan.sources)
-        return 0 if on_cpu else max(1, min(_WRITERS, cpu_count() or 1))
+        away = any(stays_on(source.device) for source in self.plan.sources)
+        return 0 if not away else max(1, min(_WRITERS, cpu_count() or 1))
 
     def close(self) -> None:
         """Let the inputs of models go, and close the files of maps made elsewhere."""
         self._shown.close()
         for maps, _ in self._given.values():
             maps.close()
+
+
+def _without_pixels(sample: Sample) -> Sample:
+    """Return an image whose pixels are let go."""
+    return replace(sample, load=_let_go)
+
+
+def _let_go() -> NDArray[np.uint8]:
+    raise RuntimeError("the pixels of an image were asked for after its maps were made")
+
+
+def _some_odd(tensors: Sequence[Any]) -> Any:
+    """Say whether some maps on a device are not finite, wherever that is on them."""
+    import torch
+
+    if not tensors:
+        return False
+    return ~torch.stack([torch.isfinite(one).all() for one in tensors]).all()
 
 
 class _Images:

@@ -9,18 +9,21 @@ renamed, copied and deleted as one, and the same content gives the same bytes.
 from __future__ import annotations
 
 import json
+import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from io import BytesIO
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from sightline.records import InputError
-from sightline.store.files import write_whole
+from sightline.store.files import NotPlainError, open_plain, read_plain, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import BinaryIO
 
 __all__ = [
     "BLANK",
@@ -47,6 +50,10 @@ _PARQUET = b"PAR1"
 _THREADS = 4
 _STEP = 64  # files between two words of how far it is
 _ZEROS = 64 * b"0"
+_PIECE = 1 << 25  # bytes of a file that are held at once: most files have fewer
+_HASHED = 1 << 20
+_LONGEST = 128  # bytes: more than key and checksum have
+_MOST_HEAD = 1 << 28  # bytes of a description
 
 
 def seal(content: bytes, name: str) -> bytes:
@@ -67,10 +74,11 @@ def seal(content: bytes, name: str) -> bytes:
     >>> check_content(sealed.replace(b"1", b"2", 1), "a.json"), check_content(b"{}", "a.json")
     ('damaged', 'bare')
     """
-    place = _place(content)
+    file, size = BytesIO(content), len(content)
+    place = _place(file, size)
     if place is None or content[place : place + 64] != _ZEROS:
         raise ValueError(f"{name}: must leave room for its checksum")
-    digits = _digest(content, place, name).encode()
+    digits = _digest(file, size, place, name).encode()
     return b"".join([content[:place], digits, content[place + 64 :]])
 
 
@@ -83,23 +91,34 @@ def check_content(content: bytes, name: str) -> FileState:
         "sound"; "damaged"; or "bare": written without a checksum, and whole as far as its ends
         tell. What is left of a damaged checksum is told from none at all.
     """
-    place = _place(content)
-    if place is not None:
-        found = content[place : place + 64].decode()
-        return "sound" if found == _digest(content, place, name) else "damaged"
-    if _has_trace(content) or not _ends_well(content, name):
-        return "damaged"
-    return "bare"
+    return _check(BytesIO(content), len(content), name)
 
 
 def check_file(path: Path) -> FileState:
-    """Say whether a file's bytes are those that were written: see `check_content`."""
+    """Say whether a file's bytes are those that were written: see `check_content`.
+
+    Large files are read piece by piece. What is no plain file is damaged.
+    """
     try:
-        return check_content(path.read_bytes(), path.name)
+        with open_plain(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= _PIECE:
+                return check_content(file.read(size), path.name)
+            return _check(file, size, path.name) if _ends_well(file, size, path.name) else "damaged"
     except FileNotFoundError:
         return "gone"
     except OSError:  # the disk cannot give them back
         return "damaged"
+
+
+def _check(file: BinaryIO, size: int, name: str) -> FileState:
+    place = _place(file, size)
+    if place is not None:
+        found = _read(file, place, 64).decode()
+        return "sound" if found == _digest(file, size, place, name) else "damaged"
+    if _has_trace(file, size) or not _ends_well(file, size, name):
+        return "damaged"
+    return "bare"
 
 
 def check_files(
@@ -129,19 +148,31 @@ def find_damaged(paths: Iterable[Path]) -> Path | None:
     """
     stamps = {path: stamp for path in paths if (stamp := _stamp(path)) is not None}
     with _lock:
-        new = [path for path, stamp in stamps.items() if _seen.get(path, (None,))[0] != stamp]
-    found = check_files(new)
-    with _lock:
-        if len(_seen) + len(found) > _MOST_SEEN:
-            _seen.clear()
-        _seen.update({path: (stamps[path], state) for path, state in found.items()})
-        states = {path: _seen[path][1] if path in _seen else check_file(path) for path in stamps}
-    return next((path for path, state in states.items() if state == "damaged"), None)
+        known = {path: _seen[path] for path, stamp in stamps.items() if _is_known(path, stamp)}
+    states = check_files([path for path in stamps if path not in known])
+    states |= {path: state for path, (_, state) in known.items()}
+    if len(known) < len(stamps):
+        _remember({path: (stamp, states[path]) for path, stamp in stamps.items()})
+    return next((path for path in stamps if states[path] == "damaged"), None)
 
 
 _lock = Lock()
 _seen: dict[Path, tuple[tuple[int, ...], FileState]] = {}
-_MOST_SEEN = 1 << 16
+_MOST_SEEN = 1 << 18
+
+
+def _is_known(path: Path, stamp: tuple[int, ...]) -> bool:
+    return path in _seen and _seen[path][0] == stamp
+
+
+def _remember(found: Mapping[Path, tuple[tuple[int, ...], FileState]]) -> None:
+    """Keep the states of files, however many; those kept longest make room."""
+    with _lock:
+        _seen.update(found)
+        spare = len(_seen) - _MOST_SEEN
+        if spare > 0:
+            for path in [path for path in _seen if path not in found][:spare]:
+                del _seen[path]
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
@@ -169,27 +200,34 @@ def save_json(path: Path, content: Mapping[str, Any]) -> None:
     write_whole(path, lambda file: file.write(sealed))
 
 
-def read_json(path: Path, mend: str) -> Any:
+def read_json(path: Path, mend: str | Callable[[], str]) -> Any:
     """Return what a JSON file holds, without its checksum.
 
     Parameters
     ----------
     path : Path
-    mend : str
+    mend : str or callable
         What makes the file anew, for the message.
 
     Raises
     ------
     DamagedError
-        If it is no JSON, or its bytes are not those that were written.
+        If it is no JSON, no plain file of at most 1 GB, or its bytes are not those that were
+        written.
     """
-    content = path.read_bytes()
+
+    def damaged(what: str) -> DamagedError:
+        return DamagedError(f"{path}{what}; {mend if isinstance(mend, str) else mend()}")
+
     try:
+        content = read_plain(path)
         found = json.loads(content.decode("utf-8"))
+    except NotPlainError as error:
+        raise damaged(f" is damaged: it {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{path}: must be JSON: {error}; {mend}") from error
+        raise damaged(f": must be JSON: {error}") from error
     if check_content(content, path.name) == "damaged":
-        raise DamagedError(f"{path} is damaged: its checksum differs; {mend}")
+        raise damaged(" is damaged: its checksum differs")
     if isinstance(found, dict):
         found.pop(KEY, None)
     return found
@@ -199,66 +237,98 @@ class DamagedError(InputError):
     """A file whose bytes are not those that were written."""
 
 
-def _place(content: bytes) -> int | None:
+def _read(file: BinaryIO, begin: int, count: int) -> bytes:
+    file.seek(begin)
+    return file.read(count)
+
+
+def _pieces(file: BinaryIO, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield where each piece of a file begins, and its bytes; whatever is short lies in one."""
+    for begin in range(0, max(1, size - _LONGEST), _PIECE - _LONGEST):
+        yield begin, _read(file, begin, _PIECE)
+
+
+def _place(file: BinaryIO, size: int) -> int | None:
     """Return where the digits of the checksum begin: the last of a Parquet file, or the first.
 
     Texts that others chose, as names of images, come before it in the one and after it in the
     other.
     """
-    if content[:4] == _PARQUET:
-        begin = content.rfind(KEY.encode())
-        found = _PLACE.match(content, begin) if begin >= 0 else None
-    else:
-        found = _PLACE.search(content)
-    return None if found is None else found.start(1)
+    if _read(file, 0, 4) == _PARQUET:
+        begin = _last_key(file, size)
+        found = _PLACE.match(_read(file, begin, _LONGEST)) if begin >= 0 else None
+        return None if found is None else begin + found.start(1)
+    for begin, block in _pieces(file, size):
+        found = _PLACE.search(block)
+        if found is not None:
+            return begin + found.start(1)
+    return None
 
 
-def _has_trace(content: bytes) -> bool:
+def _last_key(file: BinaryIO, size: int) -> int:
+    """Return where the key is last in a file, read from its end; -1 where it is not."""
+    end = size
+    while end > 0:
+        begin = max(0, end - _PIECE)
+        found = _read(file, begin, end - begin).rfind(KEY.encode())
+        if found >= 0:
+            return begin + found
+        end = begin + len(KEY) - 1 if begin else 0
+    return -1
+
+
+def _has_trace(file: BinaryIO, size: int) -> bool:
     """Say whether part of a checksum is there: damage to it must not pass for its absence."""
-    if KEY.encode() in content:
-        return True
-    return b"sha256=" in content and _TRACE.search(content) is not None
+    return any(
+        KEY.encode() in block or (b"sha256=" in block and _TRACE.search(block) is not None)
+        for _, block in _pieces(file, size)
+    )
 
 
-def _digest(content: bytes, place: int, name: str) -> str:
-    view = memoryview(content)
+def _digest(file: BinaryIO, size: int, place: int, name: str) -> str:
     total = sha256(name.encode() + b"\0")
-    for part in (view[:place], _ZEROS, view[place + 64 :]):
-        total.update(part)
+    for begin, end in ((0, place), (place + 64, size)):
+        for one in range(begin, end, _HASHED):
+            total.update(_read(file, one, min(_HASHED, end - one)))
+        if end == place:
+            total.update(_ZEROS)
     return total.hexdigest()
 
 
-def _ends_well(content: bytes, name: str) -> bool:
-    """Say whether a file without a checksum is whole as far as its description tells.
+def _ends_well(file: BinaryIO, size: int, name: str) -> bool:
+    """Say whether a file is whole as far as its description tells.
 
     Damage to a block that held all of a checksum must not pass either.
     """
     if name.endswith(".parquet"):
-        return content[:4] == _PARQUET and _has_whole_footer(content)
+        return _read(file, 0, 4) == _PARQUET and _has_whole_footer(file, size)
     if name.endswith(".safetensors"):
-        return _is_as_long_as_said(content)
+        return _is_as_long_as_said(file, size)
     return True
 
 
-def _has_whole_footer(content: bytes) -> bool:
+def _has_whole_footer(file: BinaryIO, size: int) -> bool:
     """Say whether the description at the end of a Parquet file is read to its last byte."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    told = int.from_bytes(_read(file, max(0, size - 8), 4), "little")
+    if not 0 < told <= min(size - 12, _MOST_HEAD):
+        return False
+    end = _read(file, size - 8 - told, told + 8)
     try:
-        about = pq.read_metadata(pa.BufferReader(content))
+        about = pq.read_metadata(pa.BufferReader(_PARQUET + end))
     except (pa.ArrowException, OSError):
         return False
-    told = int.from_bytes(content[-8:-4], "little")
     return bool(about.created_by) and about.serialized_size == told
 
 
-def _is_as_long_as_said(content: bytes) -> bool:
+def _is_as_long_as_said(file: BinaryIO, size: int) -> bool:
     """Say whether a file of maps is as long as its head says."""
-    size = int.from_bytes(content[:8], "little")
+    told = int.from_bytes(_read(file, 0, 8), "little")
     try:
-        head = json.loads(content[8 : 8 + size])
+        head = json.loads(_read(file, 8, min(told, _MOST_HEAD)))
         ends = [one["data_offsets"][1] for key, one in head.items() if key != "__metadata__"]
-        return bool(8 + size + max(ends, default=0) == len(content))
+        return bool(8 + told + max(ends, default=0) == size)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False

@@ -1,8 +1,11 @@
-"""Files that are there whole or not at all, also after a crash."""
+"""Files that are there whole or not at all, also after a crash; and none but plain ones."""
 
 from __future__ import annotations
 
+import errno
 import os
+from hashlib import sha256
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -11,9 +14,90 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = ["remove_parts", "sync_folder", "write_whole"]
+__all__ = [
+    "NotPlainError",
+    "is_inner_name",
+    "leads_out",
+    "open_plain",
+    "plain_digest",
+    "read_plain",
+    "remove_parts",
+    "sync_folder",
+    "write_whole",
+]
 
 _PART = ".part"
+_PIECE = 1 << 20
+_MOST = 1 << 30  # bytes of a file that is read at once
+
+
+class NotPlainError(OSError):
+    """What should be a file is a pipe, a device, a folder, or far too large."""
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file to be read; a pipe would be waited for, and a device read, for ever.
+
+    Raises
+    ------
+    NotPlainError
+        If it is no plain file.
+    OSError
+        If it cannot be opened.
+    """
+    if not S_ISREG(path.stat().st_mode):
+        raise NotPlainError(errno.EINVAL, "is not a plain file", str(path))
+    return path.open("rb")
+
+
+def read_plain(path: Path, most: int = _MOST) -> bytes:
+    """Return what a plain file of at most so many bytes holds; see `open_plain`."""
+    with open_plain(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            what = f"must have at most {most:,} bytes, has {size:,}"
+            raise NotPlainError(errno.EFBIG, what, str(path))
+        return file.read(size)
+
+
+def plain_digest(path: Path) -> str:
+    """Return the SHA-256 of a plain file, which is read piece by piece; see `open_plain`."""
+    total = sha256()
+    with open_plain(path) as file:
+        while block := file.read(_PIECE):
+            total.update(block)
+    return total.hexdigest()
+
+
+def is_inner_name(name: object, *, below: bool = False) -> bool:
+    r"""Say whether a text names a file of a folder, and nothing outside it.
+
+    Parameters
+    ----------
+    name : object
+        Often of a file that a stranger wrote.
+    below : bool
+        Whether the file may lie in a folder of the folder.
+
+    Examples
+    --------
+    >>> is_inner_name("a.csv"), is_inner_name("b/a.csv"), is_inner_name("b/a.csv", below=True)
+    (True, False, True)
+    >>> [is_inner_name(name, below=True) for name in ("", "../a", "/a", "a//b", "a\\b", "a\0", 5)]
+    [False, False, False, False, False, False, False]
+    """
+    if not isinstance(name, str) or not name.isprintable() or "\\" in name or ":" in name:
+        return False
+    parts = name.split("/")
+    return (below or len(parts) == 1) and not any(one in ("", ".", "..") for one in parts)
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Say whether a path in a folder leads out of it, by a link."""
+    try:
+        return not path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a link to itself, or no name at all
+        return True
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:

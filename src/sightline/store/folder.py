@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.records import InputError
 from sightline.records.errors import shown
 from sightline.store.checksums import read_json, save_json
-from sightline.store.files import remove_parts, write_whole
+from sightline.store.files import open_plain, plain_digest, remove_parts, write_whole
 from sightline.store.lock import hold
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "STUDY_DIGEST",
     "Store",
     "check_tasks",
     "create_store",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 FORMAT = 1
+STUDY_DIGEST = "study_sha256"  # what the manifest calls the digest of study.yml
 
 
 def task_name(key: str, number: int, digest: str) -> str:
@@ -113,7 +115,7 @@ class Store:
         """
         path = self.manifest_path
         try:
-            found = read_json(path, how_to_mend(path))
+            found = read_json(path, lambda: how_to_mend(path))
         except FileNotFoundError as error:
             raise InputError(f"{self.path}: no study is stored there ({path.name})") from error
         seen = found.get("format") if isinstance(found, dict) else None
@@ -204,10 +206,40 @@ def _check_manifest(found: Mapping[str, Any], path: Path) -> None:
         for one in entries:
             if missing := [key for key in needed if key not in one]:
                 raise InputError(f"{path}: {name} must each have {', '.join(missing)}")
+            _check_texts(one, (key for key in ("key", "digest", "part") if key in needed), path)
+    _check_kinds(found, path)
     known = found.get("checked", {})
     for one in found.get("checks", ()):
-        if not isinstance(known, dict) or one["part"] not in known:
-            raise InputError(f"{path}: checked must name the images of {one['part']}")
+        if one["part"] not in known:
+            raise InputError(f"{path}: checked must name the images of {shown(one['part'])}")
+    for part, chunks in known.items():
+        if not isinstance(chunks, list) or not all(isinstance(one, dict) for one in chunks):
+            raise InputError(f"{path}: checked must hold a list of chunks of {shown(part)}")
+        for one in chunks:
+            _check_texts(one, ["digest"], path)
+
+
+def _check_texts(found: Mapping[str, Any], keys: Iterable[str], path: Path) -> None:
+    """Raise where one of the texts that name a task is none."""
+    for key in keys:
+        value = found.get(key)
+        if not isinstance(value, str) or not value.isprintable():  # nor half of a character
+            raise InputError(f"{path}: {key} must be a text, got {shown(value)}")
+
+
+def _check_kinds(found: Mapping[str, Any], path: Path) -> None:
+    """Raise where a part that a manifest may lack is of another kind."""
+    for name, kind in _KINDS.items():
+        if name in found and not isinstance(found[name], kind):
+            raise InputError(f"{path}: {name} must be {_WORDS[kind]}, got {shown(found[name])}")
+
+
+_WORDS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("study", "versions", "data", "batches", "checked"), dict),
+    **dict.fromkeys(("runs", "skipped"), list),
+    STUDY_DIGEST: str,
+}
 
 
 def _names(folder: Path) -> set[str]:
@@ -220,7 +252,7 @@ def _names(folder: Path) -> set[str]:
 def _is_whole(path: Path) -> bool:
     """Say whether a Parquet file has its end: a disk that failed may have cut it."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             file.seek(-4, os.SEEK_END)
             return file.read() == b"PAR1"
     except OSError:
@@ -252,11 +284,28 @@ def how_to_mend(path: Path) -> str:
     said = "run the study again to make it anew"
     for folder in (path.parent, path.parent.parent):
         with suppress(OSError, ValueError):
-            first = (folder / "study.yml").read_text("utf-8").splitlines()[:5]
+            study = folder / "study.yml"
+            with open_plain(study) as file:
+                first = file.read(_HEAD).decode("utf-8", "ignore").splitlines()[:5]
+            if _has_changed(study):
+                return f"{said}, from a file of your own: {study} is damaged"
             if f"name: {folder.name}" in first:  # it would be written elsewhere if it was renamed
-                words = ["sightline", "run", str(folder / "study.yml"), "--out", str(folder.parent)]
+                words = ["sightline", "run", str(study), "--out", str(folder.parent)]
                 return f"{said}: {shlex.join(words)}"
     return said
+
+
+_HEAD = 1 << 16  # bytes of a study in which its name is looked for
+
+
+def _has_changed(study: Path) -> bool:
+    """Say whether study.yml is another than the manifest beside it tells, where that is sound."""
+    try:
+        found = read_json(study.with_name("manifest.json"), "")
+    except (InputError, OSError):
+        return False
+    told = found.get(STUDY_DIGEST) if isinstance(found, dict) else None
+    return told is not None and told != plain_digest(study)
 
 
 def create_store(path: str | os.PathLike[str]) -> Store:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from sightline.records import InputError
+from sightline.store.files import open_plain, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,11 @@ def hold(path: Path) -> Iterator[None]:
     Raises
     ------
     InputError
-        If another process holds it; the message says which.
+        If another process holds it; the message says which. Also where the file is a link, or
+        none: what it leads to would be written over.
     """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise InputError(f"{path}: must be a plain file, is a link, a pipe or a device")
     with path.open("a+", encoding="utf-8") as file:
         if not _taken(file):
             holder = holder_of(path)
@@ -73,7 +77,7 @@ def hold(path: Path) -> Iterator[None]:
 def holder_of(path: Path) -> Holder | None:
     """Return who wrote its name into a lock file last; None where nobody can be told."""
     try:
-        return Holder(**json.loads(path.read_text("utf-8")))
+        return Holder(**json.loads(read_plain(path)))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
 
@@ -85,7 +89,7 @@ def is_held(path: Path) -> bool:
     except ImportError:
         return False
     try:
-        with path.open(encoding="utf-8") as file:
+        with open_plain(path) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

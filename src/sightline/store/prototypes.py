@@ -32,8 +32,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
+from sightline.records.errors import shown
 from sightline.store.checksums import read_json, save_json
-from sightline.store.files import remove_parts, write_whole
+from sightline.store.files import (
+    NotPlainError,
+    is_inner_name,
+    leads_out,
+    plain_digest,
+    read_plain,
+    remove_parts,
+    write_whole,
+)
 from sightline.store.folder import Store, make_room
 from sightline.store.lock import hold
 
@@ -227,21 +236,30 @@ class BenchmarkFolder:
         for key in ("settings", "files"):
             if not isinstance(found.get(key), dict):
                 raise InputError(f"{self.about_path}: must hold an object {key}")
+        _check_files(found, self.about_path)
         return found  # type: ignore[no-any-return]
 
     def is_whole(self) -> bool:
         """Say whether the benchmark is finished and each file has the bytes that were written."""
         about = self.about()
         return about is not None and all(
-            _digest(self.path / name) == one["sha256"] for name, one in about["files"].items()
+            self._digest(name) == one["sha256"] for name, one in about["files"].items()
         )
+
+    def _digest(self, name: str) -> str:
+        """Return the digest of a file below the folder; "" where it has none, or leads out."""
+        path = self.path / name
+        try:
+            return "" if leads_out(path, self.path) else plain_digest(path)
+        except (OSError, ValueError):
+            return ""
 
     # --- while it is being written; only the holder of the lock may -----------------------------
 
     def begun(self) -> dict[str, Any] | None:
         """Return the settings of what has been begun here; None where nothing has."""
         try:
-            return json.loads((self.parts / "settings.json").read_text("utf-8"))  # type: ignore[no-any-return]
+            return json.loads(read_plain(self.parts / "settings.json"))  # type: ignore[no-any-return]
         except (OSError, ValueError):
             return None
 
@@ -263,7 +281,9 @@ class BenchmarkFolder:
             about = {}
         drawn = about.get("settings", {}).get("files", {}).values()
         for name in (*about.get("files", {}), *drawn):
-            (self.path / name).unlink(missing_ok=True)
+            path = self.path / name
+            if not leads_out(path.parent, self.path):
+                path.unlink(missing_ok=True)
         for path in (self.about_path, self.config_path):
             path.unlink(missing_ok=True)
         for folder in (self.parts, self.debug):
@@ -279,7 +299,10 @@ class BenchmarkFolder:
             parts = _PART.fullmatch(path.name)
             if parts is None or parts[1] != name:
                 continue
-            content = path.read_bytes()
+            try:
+                content = read_plain(path)
+            except NotPlainError:
+                content = b""
             if sha256(content).hexdigest()[:16] == parts[2]:
                 return pq.read_table(pa.BufferReader(content))
             path.unlink()  # damaged: it is made again
@@ -310,11 +333,16 @@ class BenchmarkFolder:
         shutil.rmtree(self.parts)
 
 
-def _digest(path: Path) -> str:
-    try:
-        return sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
+def _check_files(about: Mapping[str, Any], path: Path) -> None:
+    """Raise where benchmark.json names files that lie elsewhere, or does not tell their digests."""
+    drawn = about["settings"].get("files", {})
+    names = [*about["files"], *(drawn.values() if isinstance(drawn, dict) else [drawn])]
+    for name in names:
+        if not is_inner_name(name, below=True):
+            raise InputError(f"{path}: files must lie in its folder, got {shown(name)}")
+    for name, one in about["files"].items():
+        if not isinstance(one, dict) or not isinstance(one.get("sha256"), str):
+            raise InputError(f"{path}: files must each have sha256, {shown(name)} has none")
 
 
 def table_bytes(table: pa.Table, ending: str) -> bytes:

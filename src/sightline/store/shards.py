@@ -129,12 +129,13 @@ def read_maps(path: Path, image: str | None = None) -> StoredMaps:
     path : Path
         The file.
     image : str, optional
-        Read the maps of this image alone; the others stay on the disk.
+        Return the maps of this image alone. The checksum is of the whole file, which is read once
+        for it, and again only where it has changed; then the other maps stay on the disk.
 
     Raises
     ------
     InputError
-        If the file is not one of those, is damaged, or does not hold the image.
+        If the file is not one of those or does not hold the image; `DamagedError` if it is damaged.
     """
     from safetensors import SafetensorError, safe_open
 

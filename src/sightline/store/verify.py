@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
 from sightline.store.checksums import DamagedError, check_files, read_json
-from sightline.store.folder import Store, check_tasks, task_name
+from sightline.store.files import is_inner_name, leads_out, plain_digest
+from sightline.store.folder import STUDY_DIGEST, Store, check_tasks, task_name
 from sightline.store.lock import is_held
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Verified", "verify_store"]
 
-_SHARD = re.compile(r"\d{6}-[0-9a-f]{16}\.(parquet|safetensors)")
+_SHARD = re.compile(r"\d{6,}-[0-9a-f]{16}\.(parquet|safetensors)")
 _MEAN = "mean_map"  # made of maps that are kept; its own are not
 
 
@@ -110,17 +111,19 @@ def _note(found: Verified, states: Mapping[Path, FileState]) -> None:
         lists = {"sound": found.sound, "bare": found.bare, "damaged": found.damaged}
         lists.get(state, found.missing).append(path.relative_to(found.path).as_posix())
         found.files += 1
-        found.bytes += path.stat().st_size if path.exists() else 0
+        with suppress(OSError):  # gone, or of no name that a disk knows
+            found.bytes += path.stat().st_size
 
 
 def _wanted(store: Store, found: Verified) -> set[Path]:
     """Return the files that the manifest's tasks have when they are done."""
     try:
         manifest = store.manifest()
-    except DamagedError:
+    except (DamagedError, OSError):
         found.damaged.append(store.manifest_path.name)
         return set()
     _note(found, check_files([store.manifest_path]))
+    _note(found, _study_state(store, manifest))
     files = {store.row_file(task) for task in check_tasks(manifest)}
     kept = manifest.get("study", {}).get("keep_maps") == "grid"
     for number, chunk in enumerate(manifest["chunks"]):
@@ -130,6 +133,18 @@ def _wanted(store: Store, found: Verified) -> set[Path]:
             if kept and chunk.get("images") and _keeps_maps(source):
                 files.add(store.map_file(task))
     return files
+
+
+def _study_state(store: Store, manifest: Mapping[str, Any]) -> dict[Path, FileState]:
+    """Return the state of study.yml, whose digest the manifest has; {} where none is wanted."""
+    path, told = store.study_path, manifest.get(STUDY_DIGEST)
+    try:
+        state: FileState = "sound" if plain_digest(path) == told else "damaged"
+    except FileNotFoundError:
+        return {} if told is None else {path: "gone"}
+    except OSError:
+        return {path: "damaged"}
+    return {path: "bare" if told is None else state}
 
 
 def _keeps_maps(source: Mapping[str, Any]) -> bool:
@@ -167,20 +182,31 @@ def _check_folder(found: Verified, folder: Path, about: str) -> None:
     place = folder.relative_to(found.path)
     found.files += 1
     found.bytes += (folder / about).stat().st_size
-    try:
-        told = read_json(folder / about, "make it anew")
-        files = {str(name): str(one["sha256"]) for name, one in told["files"].items()}
-    except (DamagedError, OSError, KeyError, TypeError, AttributeError):
-        found.damaged.append((place / about).as_posix())
-        return
-    found.sound.append((place / about).as_posix())
-    for name, digest in files.items():
+    files = _told(folder / about)
+    (found.damaged if files is None else found.sound).append((place / about).as_posix())
+    states: dict[Path, FileState] = {}
+    for name, digest in (files or {}).items():
+        path = folder / name
         try:
-            content = (folder / name).read_bytes()
+            same = not leads_out(path, folder) and plain_digest(path) == digest
+            states[path] = "sound" if same else "damaged"
         except FileNotFoundError:
             found.missing.append((place / name).as_posix())
-            continue
-        found.files += 1
-        found.bytes += len(content)
-        same = sha256(content).hexdigest() == digest
-        (found.sound if same else found.damaged).append((place / name).as_posix())
+        except (OSError, ValueError):  # of no name that a disk knows, too
+            states[path] = "damaged"
+    _note(found, states)
+
+
+def _told(path: Path) -> dict[str, str] | None:
+    """Return the digests of tables that a file tells by name; None where it is damaged.
+
+    Names of files that lie elsewhere no writer has written: those are opened for nobody.
+    """
+    try:
+        told = read_json(path, "make it anew")["files"]
+        files = {name: one["sha256"] for name, one in told.items()}
+    except (InputError, OSError, KeyError, TypeError, AttributeError):
+        return None
+    below = path.name == "benchmark.json"  # its tables may lie in folders
+    names = all(is_inner_name(name, below=below) for name in files)
+    return files if names and all(isinstance(one, str) for one in files.values()) else None

@@ -28,6 +28,7 @@ from sightline.report.feeding import Drawn, StoreFigures
 from sightline.report.plates import write_csv
 from sightline.report.scores import read_scores
 from sightline.report.tables import detailed_results, summary_results, table_one
+from sightline.store.files import read_plain
 
 __all__ = ["names_of", "router"]
 
@@ -228,11 +229,11 @@ def _rows(served: Served) -> Iterator[bytes]:
 
 
 def _study(served: Served) -> str:
-    return (served.results.path / "study.yml").read_text("utf-8")
+    return read_plain(served.results.path / "study.yml").decode("utf-8")
 
 
 def _manifest(served: Served) -> str:
-    return (served.results.path / "manifest.json").read_text("utf-8")
+    return read_plain(served.results.path / "manifest.json").decode("utf-8")
 
 
 def _table_one(served: Served, form: str) -> str:

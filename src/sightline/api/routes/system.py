@@ -40,6 +40,7 @@ from sightline.results.detection import detection_names
 from sightline.results.images import COLUMNS
 from sightline.results.prototypes import benchmark_names
 from sightline.store import check_tasks, task_name
+from sightline.store.files import read_plain
 from sightline.store.lock import is_held
 
 __all__ = ["downloads_of", "health_of", "router", "study_of"]
@@ -332,7 +333,7 @@ def _study(served: Served) -> StudyInfo:
 
 def _yaml(served: Served) -> str:
     try:
-        return (served.results.path / "study.yml").read_text("utf-8")
+        return read_plain(served.results.path / "study.yml").decode("utf-8")
     except OSError as error:
         raise Refusal(409, f"the study's file cannot be read: {error}") from error
 
