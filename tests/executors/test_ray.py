@@ -320,6 +320,32 @@ def test_tasks_that_saw_a_worker_die_are_done_alone(
     assert asked == [False, False, True, False]
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_what_was_stored_is_not_to_blame_for_a_death(
+    tmp_path: Path, here: list[Job], monkeypatch: pytest.MonkeyPatch, stored: bool
+) -> None:
+    """Its worker was killed for another task, twice, before the driver had heard of it."""
+    study = given_study(tmp_path / "data", images=4, methods="a", batch=1, engine=RAY)
+    tried, job = forecast_study(study, tmp_path).plan.tasks[2].name, on_ray._Pool.job
+
+    def noted(pool: Any, plan: Any, store: Store, notes: Notes) -> Job:
+        notes.begin(tried)
+        notes.begin(tried)
+        if stored:
+            store.row_file(tried).parent.mkdir(exist_ok=True)
+            store.row_file(tried).touch()
+        return job(pool, plan, store, notes)
+
+    monkeypatch.setattr(on_ray._Pool, "job", noted)
+    if stored:
+        run = run_study(study, tmp_path)
+        assert run.complete
+        assert run.store.row_file(tried).stat().st_size > 0
+    else:
+        with pytest.raises(RunError, match=f"a worker ended again while it had task {tried}"):
+            run_study(study, tmp_path)
+
+
 def test_alone_means_alone() -> None:
     turns, order = _Turns(), [""]
     inside, go = Event(), Event()

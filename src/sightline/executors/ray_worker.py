@@ -32,6 +32,8 @@ __all__ = ["Event", "Job", "Killed", "RayWorker", "pack_tasks", "unpack_events"]
 
 # Times that a group of tasks is begun: a worker that dies twice of the same is not tried again.
 _TRIES = 2
+# More of them for what was stored each time, and is hardly to blame.
+_PARDONED = 3
 
 
 class Killed(NamedTuple):
@@ -104,7 +106,7 @@ class RayWorker:
         tried = self.notes.begun(first.name)
         if self.notes.stopped():
             return [Left(task) for task in tasks]
-        if tried >= _TRIES:
+        if tried >= (_TRIES + _PARDONED if self._stored(tasks) else _TRIES):
             return [Killed(first), *map(Left, others)]
         # Beside others it could not be told which of them was to blame for a second death.
         with self._turns.take(alone=tried > 0):
@@ -118,6 +120,11 @@ class RayWorker:
             except InputError as error:
                 return [Failed(first, "input", str(error), {}), *map(Left, others)]
             return self._through(lane, tasks)
+
+    def _stored(self, tasks: Sequence[Task]) -> bool:
+        """Say whether tasks are stored: then others killed their worker before it could say so."""
+        store = Store(self.job.store)
+        return all(store.row_file(task.name).exists() for task in tasks)
 
     def _begin(self, task: Task) -> Failed | None:
         """Note that a task is begun; return what became of it where that cannot be written."""
