@@ -15,7 +15,7 @@ NODE := $(shell command -v npm 2>/dev/null)
 NPM := --no-audit --no-fund --prefer-offline
 NO_NODE := Node 20.19 or newer is not installed (https://nodejs.org): the web app is not built
 
-.PHONY: help demo test lint audit bench docs clean chromium compiled pytest web web-if-node web-test
+.PHONY: help demo test lint audit bench docs clean chromium compiled pytest web web-if-node web-test wheel
 
 help:
 	@echo "make demo   install, run the study that ships into runs/demo, end with its report"
@@ -25,6 +25,7 @@ help:
 	@echo "make audit  known weaknesses of these packages (asks PyPI)"
 	@echo "make bench  ours beside the peers, with ratios"
 	@echo "make docs   build the documentation into site/"
+	@echo "make wheel  build the wheel, with the web app in it, into dist/ (needs Node)"
 	@echo "make clean  remove everything that can be made again"
 
 # Of the 20,000 modules a few thousand are ever used: these are compiled when they are, which
@@ -43,10 +44,10 @@ demo: $(STAMP) web-if-node
 test: chromium
 	@$(MAKE) --no-print-directory -j3 --output-sync $(STAMP) web-test compiled lint pytest
 
-# Three workers: one more costs as much to start as it saves in waiting. The plus has what they say
+# Four workers: kills, Ray and browsers wait more than they compute. The plus has what they say
 # shown as it comes.
 pytest: compiled web-test
-	+$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder
+	+$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder
 
 # One process imports all tests and runs those that compile kernels: what it compiles, the workers
 # of pytest and the many processes that tests start would else compile side by side.
@@ -115,6 +116,12 @@ bench: $(BENCH)/.installed
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The pages are in site/index.html"
+
+# hatch_build.py builds the app into the wheel, or says why it cannot and fails.
+wheel: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --sdist --wheel --outdir dist >/dev/null
+	@cd dist && wc -c * | awk '$$2 != "total" {printf "dist/%s: %.1f MB\n", $$2, $$1 / 1e6}'
 
 clean:
 	rm -rf web/node_modules src/sightline/api/static

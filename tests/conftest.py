@@ -41,6 +41,15 @@ settings.load_profile("sightline")
 refuse_network()
 
 
+def _do_not_wait(fd: Any) -> None:
+    """Look at the file as `os.fsync` does, without waiting for the disk."""
+    os.fstat(fd if isinstance(fd, int) else fd.fileno())
+
+
+# Nobody pulls the plug while tests run. Processes that they start wait, as a user's do.
+os.fsync = _do_not_wait
+
+
 # Folders whose tests share a service, a browser or reports: one worker makes them, once.
 _TOGETHER = ("e2e", "api", "analysis")
 # What takes long, for workers to begin with: begun last, one of them is waited for alone.
@@ -51,6 +60,7 @@ _LONG = (
     *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
     *("detection/test_simulations.py", "common/test_methods.py", "analysis/test_sparsity.py"),
     *("executors/test_processes.py", "executors/test_same.py", "report/test_write.py"),
+    *("figures/test_cards.py", "report/test_feeding.py"),
 )
 
 

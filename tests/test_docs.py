@@ -63,6 +63,7 @@ FILE = re.compile(r"# ([\w-]+\.yml)\n")
 def having(language: str) -> pytest.MarkDecorator:
     """Walk the pages with a block of a language."""
     pages = [page for page, text in PAGES.items() if f"```{language}\n" in text]
+    pages = [page for page in pages if not page.startswith("tutorials/")]  # test_tutorials.py
     return pytest.mark.parametrize("page", sorted(pages))
 
 

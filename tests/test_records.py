@@ -4,7 +4,7 @@ import math
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,6 +23,11 @@ from sightline.records import (
     row_schema,
     to_image_id,
 )
+from sightline.records.paths import resolved
+from sightline.store.files import leads_out
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BOX = Region("window", box=(0.0, 0.0, 0.5, 0.5), index=0)
 POINT = Region("beak", kind="point", box=(0.5, 0.25, 1.0, 0.75), radius=10, index=2)
@@ -268,3 +273,12 @@ def test_import_is_light(module: str) -> None:
     code = f"import sys, {module}; print(*(set({heavy}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_link_to_itself_leads_nowhere_in_every_python(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("loop", "loop/a.jpg"):
+        with pytest.raises(OSError, match=r"loop|many levels"):
+            resolved(tmp_path / name)
+        assert leads_out(tmp_path / name, tmp_path)
+    assert not leads_out(tmp_path / "missing", tmp_path)

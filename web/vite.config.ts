@@ -9,6 +9,8 @@ export default defineConfig({
   build: {
     outDir: "../src/sightline/api/static",
     emptyOutDir: true,
+    // What others wrote is inside what is built: their licences ask to be named with it.
+    license: { fileName: "licences.md" },
     target: "es2022",
     // Inlined files would be data: addresses, which the service's content policy forbids.
     assetsInlineLimit: 0,

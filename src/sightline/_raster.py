@@ -7,7 +7,7 @@ raises `ValueError`, and callers say where it came from.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import ceil, floor, isfinite
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +21,6 @@ __all__ = [
     "Mask",
     "box_mask",
     "box_pixels",
-    "boxes_pixels",
     "clip_polygon",
     "decode_rle",
     "disc_mask",
@@ -88,38 +87,31 @@ def box_pixels(box: Sequence[float], height: int, width: int) -> tuple[int, int,
     >>> box_pixels((-0.2, 0.5, 0.5, 1.3), 10, 10)
     (0, 5, 5, 10)
     """
-    pixels, outside = boxes_pixels(np.array([box], np.float64), height, width)
-    if outside[0]:
+    x0, y0, x1, y1 = (float(corner) for corner in box)
+    if not all(map(isfinite, (x0, y0, x1, y1))):
+        raise ValueError(f"box corners must be finite, got {_show(box)}")
+    if x1 < x0 or y1 < y0:
+        raise ValueError(f"box corners must be x0 <= x1 and y0 <= y1, got {_show(box)}")
+    across, down = _edges_pixels(x0, x1, width), _edges_pixels(y0, y1, height)
+    if across is None or down is None:
         return None
-    x0, y0, x1, y1 = pixels[0].tolist()
-    return x0, y0, x1, y1
+    return across[0], down[0], across[1], down[1]
 
 
-def boxes_pixels(
-    boxes: NDArray[np.float64], height: int, width: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the pixels of many boxes `(n, 4)` (see `box_pixels`), and which lie wholly outside."""
-    corners = np.ascontiguousarray(boxes.T)  # a row for each corner: twice as quick
-    low, high = corners[:2], corners[2:]
-    good = np.isfinite(corners).all(axis=0) & (low <= high).all(axis=0)
-    if not good.all():
-        box = boxes[np.argmin(good)]
-        if not np.isfinite(box).all():
-            raise ValueError(f"box corners must be finite, got {_show(box.tolist())}")
-        raise ValueError(f"box corners must be x0 <= x1 and y0 <= y1, got {_show(box.tolist())}")
-    overlap = np.minimum(high, 1.0) - np.maximum(low, 0.0)
-    outside = ((overlap < 0) | ((overlap == 0) & (low < high))).any(axis=0)
-    sizes = np.array([[width], [height]])
-    start = _snap(np.clip(low, 0.0, 1.0) * sizes)
-    stop = _snap(np.clip(high, 0.0, 1.0) * sizes)
-    first, last = np.ceil(start - 0.5), np.floor(stop + 0.5)
-    # A box without any pixel's centre covers what lies under its own.
-    tiny = first >= last
-    if tiny.any():
+def _edges_pixels(low: float, high: float, size: int) -> tuple[int, int] | None:
+    """Return the pixels between two edges, half-open; None if they lie wholly outside.
+
+    `metrics._kernels.box_pixels` does the same for many boxes.
+    """
+    overlap = min(high, 1.0) - max(low, 0.0)
+    if overlap < 0 or (overlap == 0 and low < high):
+        return None
+    start, stop = (_snap(min(max(edge, 0.0), 1.0) * size) for edge in (low, high))
+    first, last = ceil(start - 0.5), floor(stop + 0.5)
+    if first >= last:  # without any pixel's centre: what lies under its own
         centre = _snap((start + stop) / 2)
-        first = np.where(tiny, np.maximum(np.ceil(centre) - 1, 0), first)
-        last = np.where(tiny, np.minimum(np.floor(centre) + 1, sizes), last)
-    return np.concatenate([first, last]).T.astype(np.int64, order="C"), outside
+        first, last = max(ceil(centre) - 1, 0), min(floor(centre) + 1, size)
+    return first, last
 
 
 def box_mask(box: Sequence[float], height: int, width: int) -> Mask:
@@ -388,10 +380,10 @@ def soft_target(
     return target
 
 
-def _snap(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the half-integers that edges are within rounding error of, else the edges."""
-    half = np.round(2 * edges) / 2
-    return np.where(np.abs(edges - half) < _NEAR, half, edges)
+def _snap(edge: float) -> float:
+    """Return the half-integer that an edge is within rounding error of, else the edge."""
+    half = floor(2 * edge + 0.5) / 2
+    return half if abs(edge - half) < _NEAR else edge
 
 
 def _centre_mask(box: Sequence[float], height: int, width: int) -> Mask:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from sightline._kept import Kept
 from sightline.analysis import on_demand, open_scenes
-from sightline.analysis._kept import Kept
 from sightline.analysis.image_figures import DatasetMeans, Mean, figures_of, panel_metrics
 from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
 from sightline.geometry import Geometry
@@ -459,7 +459,7 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
     for name in ("a", "b", "a", "c", "b", "large", "large"):
         kept.get(name, partial(make, name, 11 if name == "large" else 4))
     assert made == ["a", "b", "c", "b", "large", "large"]
-    assert kept.bytes <= 10
+    assert kept.size <= 10
 
 
 def test_what_failed_is_tried_again() -> None:

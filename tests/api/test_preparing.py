@@ -107,7 +107,7 @@ def test_the_scores_of_a_map_hold_no_others(fresh: Served) -> None:
         if (one := known.kept(first, key, fresh.study["ties"])) is not None
     ]
     assert all(one.columns._numbers.base is None for one in found)
-    assert known._kept.bytes > sum(one.columns.nbytes for one in found)
+    assert known._kept.size > sum(one.columns.nbytes for one in found)
     signs = {one.sign for one in found}
     assert len({id(one.columns._places) for one in found}) == len(signs)
 

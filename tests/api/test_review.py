@@ -8,6 +8,7 @@ import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -799,7 +800,7 @@ def test_the_maps_of_a_question_are_drawn(
 
 
 def sent_to(address: str, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the answer of a service; None where the connection is lost."""
+    """Return the answer of a service; None where the connection is lost, in mid-answer too."""
     headers = {"Content-Type": "application/json"}
     asked = urllib.request.Request(  # noqa: S310
         f"{address}/api/review/events", json.dumps(body).encode(), headers
@@ -810,7 +811,7 @@ def sent_to(address: str, body: dict[str, Any]) -> dict[str, Any] | None:
             return found
     except urllib.error.HTTPError:
         raise
-    except (OSError, ValueError):
+    except (OSError, HTTPException, ValueError):
         return None
 
 

@@ -12,12 +12,14 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from typer.testing import CliRunner
 
 from sightline.api import create_app
@@ -48,6 +50,7 @@ def test_a_port_that_is_taken_is_named(api_store: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = refused(str(api_store), "--port", str(port), "--no-open")
+    warnings.warn("The 'alias' attribute with value", UnsupportedFieldAttributeWarning, 1)  # unseen
     assert f"cannot listen at 127.0.0.1 port {port}" in told
     assert "--port" in told
 
@@ -94,6 +97,7 @@ def test_a_service_ends_though_threads_are_at_work(
         free.set()
         assert ended.wait(30)
     monkeypatch.setattr("sightline.api.app._warm", lambda _: None)
+    monkeypatch.setattr("sightline.api.app._PATIENCE", 30.0)  # a busy machine takes its time
     app = create_app(api_store, warm=True)
     with TestClient(app):
         pass

@@ -385,17 +385,44 @@ def test_coco_asks_for_sizes_that_are_missing(tmp_path: Path) -> None:
         del content["images"][1]["width"], content["images"][1]["height"]
 
     path = _write(tmp_path, _changed(COCO, leave_out))
+    _asks_for_size(path, "b.jpg", (0, 0, 0.005, 0.01), "image 7: width and height are missing")
+
+
+def _asks_for_size(path: Path, image: str, box: tuple[float, ...], missing: str) -> None:
+    """A file asks for the size of one image alone, and says when nobody knows it."""
     asked: list[str] = []
 
     def size_of(name: str) -> tuple[int, int] | None:
         asked.append(name)
         return 200, 100
 
-    found = read_annotation_file(path, size_of=size_of).annotations["b.jpg"]
-    assert asked == ["b.jpg"]
-    assert (found.width, found.height, found.regions[0].box) == (200, 100, (0, 0, 0.005, 0.01))
-    with pytest.raises(InputError, match="image 7: width and height are missing"):
+    found = read_annotation_file(path, size_of=size_of).annotations[image]
+    assert asked == [image]
+    assert (found.width, found.height, found.regions[0].box) == (200, 100, box)
+    with pytest.raises(InputError, match=missing):
         read_annotation_file(path, size_of=lambda _: None)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_pixels_ask_for_sizes_that_are_missing(tmp_path: Path, ending: str) -> None:
+    """A box in pixels of an image at hand needs no width and height; others are not asked for."""
+    path = tmp_path / f"boxes.{ending}"
+    if ending == "csv":
+        rows = ("a.jpg,door,20,10,40,30,pixels", "b.jpg,door,0,0,1,1,")
+        path.write_text("\n".join(("image,label,x0,y0,x1,y1,units", *rows)))
+    else:
+        images = [
+            {"image": "a.jpg", "regions": [{"box": [20, 10, 40, 30]}]},
+            {"image": "b.jpg"},
+        ]
+        content = {"format": "sightline-annotations", "version": 1, "units": "pixels"}
+        path.write_text(json.dumps(content | {"images": images}))
+    _asks_for_size(path, "a.jpg", (0.1, 0.1, 0.2, 0.3), "need the image's width and height")
+
+
+def test_a_folder_is_no_file_of_annotations(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"must be a file of annotations.*it is a folder"):
+        read_annotations(tmp_path)
 
 
 HUGE = [2**31, 2**70, 10**400, 1e300, float("inf"), float("nan"), 10**6 + 1]

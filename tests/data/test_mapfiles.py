@@ -148,8 +148,13 @@ def test_places_without_maps(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.npz: holds no maps"):
         open_maps(tmp_path / "none.npz")
     for bad in ("gone", "gone.npz", "a.png"):
-        with pytest.raises(InputError, match=f"{bad}: must be a folder of maps"):
+        with pytest.raises(
+            InputError, match=f"{bad}: must be a folder of maps.*; there is no such"
+        ):
             open_maps(tmp_path / bad)
+    (tmp_path / "a.png").touch()
+    with pytest.raises(InputError, match=r"a\.png: must be a folder of maps.*safetensors file$"):
+        open_maps(tmp_path / "a.png")
 
 
 def test_links_must_stay_inside(tmp_path: Path) -> None:

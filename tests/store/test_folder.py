@@ -86,7 +86,11 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.M
 def test_what_is_no_store_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder; `sightline run` makes one"):
         open_store(tmp_path / "none")
-    with pytest.raises(InputError, match=f"{tmp_path}: no study is stored there"):
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "manifest.json").touch()
+    with pytest.raises(
+        InputError, match=f"{tmp_path}: no study is stored there.*; below it are first"
+    ):
         open_store(tmp_path)
 
 

@@ -76,7 +76,7 @@ def pu_table(material: Material, counts: pd.DataFrame) -> pd.DataFrame:
     instances, frequency = _instances(material), _range(counts)
     rows = [
         {
-            **names(one),
+            **names(one.line),
             "iou": mean(one.images["iou"]),
             "overlap": _overlap(one),
             **_corrected(one.regions, instances, frequency, material.seed),

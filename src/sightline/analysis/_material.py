@@ -78,9 +78,8 @@ def _least(value: float) -> float:
     return -math.inf if math.isnan(value) else value
 
 
-def names(one: LineFigures) -> dict[str, Any]:
+def names(line: Line) -> dict[str, Any]:
     """Return the columns that say which line it is."""
-    line = one.line
     return {
         "model": line.model,
         "method": line.method,

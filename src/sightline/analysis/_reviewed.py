@@ -11,6 +11,7 @@ from sightline.completion.events import same_person
 from sightline.completion.gold import FORMAT, Gold, is_drawn_from, strata_of
 from sightline.completion.reviewed import shared_models
 from sightline.records import InputError
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -115,9 +116,9 @@ def _of_completed(material: Material) -> Iterator[str]:
     if facts is None:
         return
     manifest = material.scenes.results.manifest
-    names = [(_full(one), one["digest"]) for one in manifest["models"]]
+    names = [(full_name(one), one["digest"]) for one in manifest["models"]]
     # Maps made elsewhere may name their model.
-    names += [(_full(one), "") for one in manifest["sources"] if one["model"]]
+    names += [(full_name(one), "") for one in manifest["sources"] if one["model"]]
     for model, other in dict.fromkeys(shared_models(facts, names)):
         yield (
             f"{model} is scored against regions that {other} proposed, with which it shares "
@@ -136,10 +137,6 @@ def _of_completed(material: Material) -> Iterator[str]:
         )
     if material.gold is not None:
         yield from _of_people(facts["people"])
-
-
-def _full(one: Mapping[str, Any]) -> str:
-    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
 
 
 def _of_people(people: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -31,7 +31,7 @@ def lines_table(material: Material) -> pd.DataFrame:
         flags = _diverging(regions)
         rows.append(
             {
-                **names(one),
+                **names(one.line),
                 "iou": mean(images["iou"]),
                 "low": span.low,
                 "high": span.high,
@@ -60,7 +60,7 @@ def divergence_table(material: Material) -> pd.DataFrame:
             found = _diverging(regions)
             rows.append(
                 {
-                    **names(one),
+                    **names(one.line),
                     "label": label,
                     "flagged": int(found.flags.sum()),
                     "share": found.share,
@@ -91,7 +91,7 @@ def dropout_table(material: Material) -> pd.DataFrame:
         )
         for one, found in zip(some, bands, strict=True):
             rows += [
-                {**names(one), "rate": band.rate, "value": band.value, "low": band.low,
+                {**names(one.line), "rate": band.rate, "value": band.value, "low": band.low,
                  "high": band.high, "mean": band.mean, "emptied": band.emptied, "n": band.n}
                 for band in found
             ]  # fmt: skip

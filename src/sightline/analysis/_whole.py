@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.analysis._kept import Kept
+from sightline._kept import Kept
 from sightline.analysis.image_figures import figures_at, names_at, panel_metrics, quick_metrics
 from sightline.metrics import score_maps
 
@@ -116,7 +116,7 @@ class WholeScores:
     def room(self) -> int:
         """How many maps are kept, about."""
         there = len(self._kept)
-        return _MOST // (self._kept.bytes // there if there else _EACH)
+        return _MOST // (self._kept.size // there if there else _EACH)
 
     def turn(self, image: str) -> Lock:
         """Return what to hold while maps of an image are scored, so that none is scored twice."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.analysis._checked import framed
+from sightline.analysis._material import names
 from sightline.analysis._rasters import RASTER, coarser, read, spread_over, to_cells
 from sightline.analysis.agreement import CELLS, IMAGES
 from sightline.records import InputError
@@ -158,11 +159,7 @@ def _change(
     ]
     figures = intervals(_alike(pairs).reshape(-1, 1), limits=(-1, 1)).at(0)
     return {
-        "model": line.model,
-        "method": line.method,
-        "group": line.group,
-        "target": line.target,
-        "layer": line.layer,
+        **names(line),
         "next": following.layer,
         "spearman": figures.value,
         "low": figures.low,

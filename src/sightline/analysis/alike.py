@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sightline.analysis._kept import Kept
+from sightline._kept import Kept
 from sightline.analysis.on_demand import MapKey, OneMap, one_map
 from sightline.analysis.predictions import _models, _picture
 from sightline.records import InputError, Region, UnknownNameError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from sightline.analysis._kept import Kept
+from sightline._kept import Kept
 from sightline.analysis._rasters import read, spread_over
 from sightline.analysis.scenes import _ignored
 from sightline.metrics import METRICS, score_maps

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import InputError, SightlineError
+from sightline.results._views import full_name
 from sightline.runner.images import pixels_digest, study_dataset
 from sightline.runner.methods import model_name, variant_name
 from sightline.runner.shelf import Shelf
@@ -180,7 +181,7 @@ def _models(results: Results) -> list[_Asked]:
     found = {}
     try:
         for one in results.manifest["models"]:
-            name = f"{one['model']}@{one['variant']}" if one["variant"] else one["model"]
+            name = full_name(one)
             load = places.get((one["model"], one["variant"]), "")
             found[name] = _Asked(name, one["fit"], one["digest"], load)
     except (KeyError, TypeError) as error:

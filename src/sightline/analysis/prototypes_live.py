@@ -6,7 +6,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sightline.analysis._kept import Kept
+from sightline._kept import Kept
 from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:

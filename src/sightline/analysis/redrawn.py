@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.analysis.predictions import _loaded, _models
 from sightline.records import InputError, SightlineError
+from sightline.results._views import full_name
 from sightline.runner.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def was_redrawn(results: Results) -> list[Mapping[str, Any]]:
     found: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for one in results.manifest.get("checks", ()):
         if one["check"].startswith("randomisation/"):
-            found.setdefault((_full(one), one["method"], one["target"]), one)
+            found.setdefault((full_name(one), one["method"], one["target"]), one)
     return list(found.values())
 
 
@@ -88,18 +89,14 @@ def redrawn_maps(
     """
     known = {one.name: one for one in _models(results)}
     shelf, notes, found = Shelf(), list[str](), list[RedrawnMap]()
-    for name in dict.fromkeys(_full(one) for one in asked):
+    for name in dict.fromkeys(full_name(one) for one in asked):
         model = _loaded(shelf, known[name], notes) if name in known else None
-        own = [one for one in asked if _full(one) == name]
+        own = [one for one in asked if full_name(one) == name]
         if model is not None:
             found += _of_model(model, own, _Asked(sample, size, seed), notes)
         if progress is not None:
             progress(len(found), len(asked), "maps of random weights")
     return found, "; ".join(notes)
-
-
-def _full(one: Mapping[str, Any]) -> str:
-    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
 
 
 class _Asked(NamedTuple):
@@ -121,7 +118,7 @@ def _of_model(
     with redrawn(model, stages_of(model), asked.seed):
         drawn = [_tried(model, one, asked, goal, notes) for one in methods]
     return [
-        RedrawnMap(_full(one), one["method"], one["target"], _layer(one), one["sign"], was, now)
+        RedrawnMap(full_name(one), one["method"], one["target"], _layer(one), one["sign"], was, now)
         for one, was, now in zip(methods, trained, drawn, strict=True)
         if was is not None and now is not None
     ]
@@ -134,7 +131,7 @@ def _tried(
     try:
         return _map(model, one, asked, goal)
     except SightlineError as error:
-        notes.append(f"{one['method']} of {_full(one)}: {error}")
+        notes.append(f"{one['method']} of {full_name(one)}: {error}")
         return None
 
 
@@ -155,7 +152,7 @@ def _map(
         options["layers"] = layer
     if one["target"]:
         if one["target"] == "predicted" and goal is None:
-            raise InputError(f"{_full(one)}: has no classes, and {one['method']} explains one")
+            raise InputError(f"{full_name(one)}: has no classes, and {one['method']} explains one")
         options["target"] = goal if one["target"] == "predicted" else one["target"]
     maps = explain(model, [asked.sample], one["method"], params=dict(one["params"]), **options)
     values: NDArray[np.float32] = maps.to_image(asked.size).values[0][0][0]

@@ -12,6 +12,7 @@ from sightline.metrics import METRICS
 from sightline.records import InputError, UnknownNameError
 from sightline.results import Results, open_results
 from sightline.results._lines import units_of
+from sightline.results._views import full_name
 from sightline.stats.confidence import Interval, interval
 from sightline.stats.sparsity import PPI, joined, ppi_mean
 
@@ -238,18 +239,15 @@ def check_fit(
 
 def _weights(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the digest of each model's weights."""
-    return {_full(one): str(one["digest"]) for one in manifest["models"]}
-
-
-def _full(one: Mapping[str, Any]) -> str:
-    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
+    return {full_name(one): str(one["digest"]) for one in manifest["models"]}
 
 
 def _source(
     manifest: Mapping[str, Any], model: str, method: str, target: str
 ) -> Mapping[str, Any] | None:
     for one in manifest["sources"]:
-        if (_full(one), one["method"], one["target"], one["check"]) == (model, method, target, ""):
+        named = full_name(one), one["method"], one["target"], one["check"]
+        if named == (model, method, target, ""):
             found: Mapping[str, Any] = one
             return found
     return None

@@ -255,7 +255,7 @@ def _sets_table(material: Material) -> pd.DataFrame:
 
     return pd.DataFrame(
         [
-            {**names(one), **line}
+            {**names(one.line), **line}
             for one in material.shown
             for line in result_lines(material.sets[one.called])
         ]

@@ -15,7 +15,7 @@ from sightline.api.state import Served
 from sightline.metrics.selection import Threshold, parse_selection
 from sightline.results._catalogue import BASELINE, Where
 from sightline.results._lines import Line
-from sightline.results._views import Name
+from sightline.results._views import Name, full_name
 
 __all__ = [
     "AskedMap",
@@ -28,7 +28,6 @@ __all__ = [
     "choose_line",
     "choose_map",
     "find_where",
-    "full_name",
     "read_words",
     "rule_of",
     "sources_of",
@@ -302,11 +301,6 @@ def sources_of(served: Served, line: Line) -> list[dict[str, Any]]:
         return [one for one in found if line.seed is None or one["seed"] in (None, line.seed)]
 
     return served.kept(("sources", wanted, line.seed), find)
-
-
-def full_name(source: dict[str, Any]) -> str:
-    """Return the full name of a source's model."""
-    return f"{source['model']}@{source['variant']}" if source["variant"] else source["model"]
 
 
 def rule_of(choice: Choice) -> Threshold:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from duckdb import Error as DuckDBError
 
-from sightline.api.choice import AskedTable, choose_line, full_name
+from sightline.api.choice import AskedTable, choose_line
 from sightline.api.outlines import outline_of
 from sightline.api.problems import Refusal
 from sightline.api.schemas import ReviewGold, ReviewHealth
@@ -34,6 +34,7 @@ from sightline.completion.states import Key
 from sightline.data.formats.plain import read_region
 from sightline.records import InputError, SightlineError, UnknownNameError
 from sightline.results._catalogue import BASELINE
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     import os

@@ -56,6 +56,17 @@ _LAST = "Number of the last event of the review, whatever it is about; 0: there 
 _ITEM = "0c7a1f3de4b85a96"
 _UUID = "5f0c2f0e-2a3b-4a51-9a0b-3d1c9b1f6f11"
 
+SentId = Annotated[
+    str,
+    Field(
+        min_length=8,
+        max_length=100,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="Made by whoever sends it, a UUID: sent twice, it counts once.",
+        examples=[_UUID],
+    ),
+]
+
 
 class ReviewPerson(Answer):
     """What one person did."""
@@ -250,13 +261,7 @@ class ReviewEventAsked(Answer):
         },
     )
 
-    id: str = Field(
-        min_length=8,
-        max_length=100,
-        pattern=r"^[A-Za-z0-9-]+$",
-        description="Made by whoever sends it, a UUID: sent twice, it counts once.",
-        examples=[_UUID],
-    )
+    id: SentId
     who: Who = Field(description="The person.", examples=["Anna"])
     mode: Mode = Field(default="review", description="About proposals, or about the gold set.")
     kind: Kind = Field(
@@ -406,13 +411,7 @@ class RatingNext(Answer):
 class RatingAnswerAsked(Answer):
     """A person's answer to a question about maps."""
 
-    id: str = Field(
-        min_length=8,
-        max_length=100,
-        pattern=r"^[A-Za-z0-9-]+$",
-        description="Made by whoever sends it, a UUID: sent twice, it counts once.",
-        examples=[_UUID],
-    )
+    id: SentId
     who: Who = Field(description="The person.", examples=["Anna"])
     task: Name = Field(description="Id of the question.")
     answer: Annotated[int, Field(strict=True, ge=1, le=5)] | Literal["left", "right", "equal"] = (

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.checks._kept import Kept
+from sightline._kept import Kept
 from sightline.checks._prepared import Prepared
 from sightline.checks.redraw import redrawing
 from sightline.checks.similarity import Views, compare, resized

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from sightline.records import UnknownNameError
 from sightline.registry import Registry
@@ -14,12 +14,24 @@ if TYPE_CHECKING:
     from sightline.models import Model
     from sightline.records import Sample
 
-__all__ = ["BASELINES", "CHECKS", "MEASURES", "WAYS", "Check", "Job", "Row", "check_rows"]
+__all__ = [
+    "BASELINES",
+    "CHECKS",
+    "MEASURES",
+    "WAYS",
+    "Check",
+    "Job",
+    "Measure",
+    "Row",
+    "Way",
+    "check_rows",
+]
 
 # How stages are randomised, the usual first.
-WAYS = ("full", "top-down", "bottom-up", "single")
+Way: TypeAlias = Literal["full", "top-down", "bottom-up", "single"]
+WAYS: tuple[Way, ...] = get_args(Way)
 # How well a map tells what the model relies on.
-MEASURES = (
+Measure: TypeAlias = Literal[
     "deletion",
     "insertion",
     "road_morf",
@@ -30,7 +42,8 @@ MEASURES = (
     "faithfulness_correlation",
     "completeness",
     "random_logit",
-)
+]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 # Maps that know nothing of the model, beside the methods of a study.
 BASELINES = ("random", "centre", "edge")
 
@@ -88,6 +101,12 @@ class Row(NamedTuple):
         The point of a curve, else "".
     value : float
         NaN where it is undefined.
+
+    Examples
+    --------
+    >>> from sightline.checks import Row
+    >>> Row("a.jpg", 11, "faithfulness", "deletion", "0.1", 0.42).value
+    0.42
     """
 
     image: str
@@ -112,6 +131,14 @@ class Check:
         Its options with their defaults.
     citation : str
         Where it comes from.
+
+    Examples
+    --------
+    >>> from sightline.checks import CHECKS
+    >>> CHECKS["randomisation"].about
+    'Do maps change when what the network learnt is replaced by random numbers?'
+    >>> sorted(CHECKS["randomisation"].options)
+    ['images', 'seeds', 'ways']
     """
 
     name: str

@@ -7,7 +7,14 @@ import typer
 
 from sightline.cli.explaining import naming, read_indices, read_size
 from sightline.cli.option_words import TARGET_HELP, check_target, read_option, read_target
-from sightline.cli.options import DeviceOption, FitOption, ParamOption, SizeOption
+from sightline.cli.options import (
+    DeviceOption,
+    FitOption,
+    FoundJsonOption,
+    ModelOption,
+    ParamOption,
+    SizeOption,
+)
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import counted
 from sightline.records import InputError
@@ -37,15 +44,7 @@ def analyse(
             "--annotations", "-a", help="File of annotations, the image's among them, for scores."
         ),
     ] = None,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
-            "cabrnet:FOLDER.",
-        ),
-    ] = "demo/vit",
+    model: ModelOption = "demo/vit",
     methods: Annotated[
         str,
         typer.Option(
@@ -80,9 +79,7 @@ def analyse(
         Path,
         typer.Option("--out", "-o", help="Folder for the figures and scores."),
     ] = Path("analysis"),
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON, and nothing else.")
-    ] = False,
+    as_json: FoundJsonOption = False,
 ) -> None:
     """Show the maps of all methods on one image, with what is annotated and how well they fit.
 

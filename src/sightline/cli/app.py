@@ -38,8 +38,17 @@ from sightline.cli.model_tables import (
     methods_blocks,
     models_table,
 )
-from sightline.cli.option_words import TARGET_HELP, read_option
-from sightline.cli.options import DeviceOption, FitOption, ParamOption, SizeOption
+from sightline.cli.option_words import TARGET_HELP, read_option, split_commas
+from sightline.cli.options import (
+    DeviceOption,
+    DoneJsonOption,
+    FitOption,
+    JsonOption,
+    ModelOption,
+    ParamOption,
+    SizeOption,
+    TablesJsonOption,
+)
 from sightline.cli.printing import own_name, printable, progress, show, show_json, show_log
 from sightline.cli.scoring import Sign, check_named_by_image, choose_sign
 from sightline.cli.tables import (
@@ -112,9 +121,7 @@ def _start(
 
 @app.command("metrics")
 def show_metrics(
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the metrics: what each means, its range, and what a map without information scores."""
     from sightline.metrics import METRICS
@@ -196,7 +203,7 @@ def score(
         scores = score_by_image(
             files,
             known,
-            selection=_split(selection),
+            selection=split_commas(selection),
             percentiles=_numbers(percentiles),
             sign=read.sign,
             ties=ties,
@@ -286,7 +293,7 @@ def inspect(
 
 @app.command("models")
 def show_models(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
+    as_json: TablesJsonOption = False,
 ) -> None:
     """List the models that can be loaded by name, and the kinds that can be loaded from files."""
     from sightline.models import MODELS
@@ -310,9 +317,7 @@ def show_methods(
         str | None,
         typer.Option(help="Only the methods that fit this model, and what the others lack."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the methods that make maps: what each shows, what it needs, what it costs."""
     from sightline.models import load_model
@@ -331,15 +336,7 @@ def explain(
     images: Annotated[
         list[Path], typer.Argument(help="Images, or folders of images.", show_default=False)
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
-            "cabrnet:FOLDER.",
-        ),
-    ] = "demo/vit",
+    model: ModelOption = "demo/vit",
     method: Annotated[
         str | None,
         typer.Option(
@@ -387,9 +384,7 @@ def explain(
         bool,
         typer.Option("--skip-bad", help="Leave out images that cannot be read, and list them."),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was done as JSON, and nothing else.")
-    ] = False,
+    as_json: DoneJsonOption = False,
 ) -> None:
     """Show where a model looks on images: maps in colour over them, or in files.
 
@@ -397,8 +392,9 @@ def explain(
 
     One map per image that covers the whole of it can be scored: `sightline score`.
     """
+    methods = None if method is None else split_commas(method)
     options = Options(
-        images, model, None if method is None else _split(method), layer, head, target, fit, size,
+        images, model, methods, layer, head, target, fit, size,
         [read_option(text, "--param") for text in param or []], batch, device, out, maps,
         resolution, skip_bad,
     )  # fmt: skip
@@ -485,13 +481,9 @@ app.add_typer(reviewing.gold, name="gold")
 app.add_typer(reviewing.review, name="review")
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(part) for part in _split(text)]
+        return [float(part) for part in split_commas(text)]
     except ValueError as error:
         raise InputError(f"--percentiles must be numbers separated by commas: {text!r}") from error
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.option_words import DATA_EXAMPLE, read_option, split_data
-from sightline.cli.options import DeviceOption, FitOption
+from sightline.cli.options import DeviceOption, FitOption, FoundJsonOption, ModelOption
 from sightline.cli.printing import add_row, new_table, own_name, progress, show, show_json
 from sightline.cli.stores import counted
 from sightline.records import InputError, MissingPackageError
@@ -43,15 +43,7 @@ def benchmark(
     config: Annotated[
         Path, typer.Argument(help="Which analyses: a YAML file; --example prints one.")
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
-            "cabrnet:FOLDER.",
-        ),
-    ],
+    model: ModelOption,
     data: Annotated[
         str,
         typer.Option(
@@ -125,9 +117,7 @@ def benchmark(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be computed, and compute nothing.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON, and nothing else.")
-    ] = False,
+    as_json: FoundJsonOption = False,
     example: Annotated[
         bool,
         typer.Option(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from sightline.cli.option_words import split_commas
+from sightline.cli.options import TablesJsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import counted, frame_blocks, frame_records, note_lines
 from sightline.cli.studies import RunOptions, run_and_watch
@@ -94,7 +96,7 @@ def sanity(
             help="Leave out images that cannot be read, as a store does that has left some out.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
+    as_json: TablesJsonOption = False,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="Folder for the tables, a .csv file each.")
     ] = None,
@@ -142,14 +144,10 @@ def _asked(
     """Return what the options say of checks; nothing where none is given."""
     found: dict[str, Any] = {}
     if checks is not None:
-        found["checks"] = _split(checks)
-    given = {"ways": ways and _split(ways), "seeds": seeds, "images": images}
-    given["methods"] = methods and _split(methods)
+        found["checks"] = split_commas(checks)
+    given = {"ways": ways and split_commas(ways), "seeds": seeds, "images": images}
+    given["methods"] = methods and split_commas(methods)
     return found | {name: value for name, value in given.items() if value is not None}
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _stored(where: Path, asked: dict[str, Any], options: RunOptions) -> Path:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from sightline.cli.options import JsonOption, TableOutOption
 from sightline.cli.printing import show, show_json
 from sightline.cli.stores import (
     comparison_blocks,
@@ -55,13 +56,8 @@ def compare(
     show_all: Annotated[
         bool, typer.Option("--all", help="Show every line and column, and a sentence for each.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Table to write as well: .csv, .parquet or .json."),
-    ] = None,
+    as_json: JsonOption = False,
+    out: TableOutOption = None,
 ) -> None:
     """Compare two models, methods or layers on the same images: how much, and how sure.
 

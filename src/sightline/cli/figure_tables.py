@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sightline.cli.options import JsonOption  # noqa: TC001 — typer reads it at run time
 from sightline.cli.printing import add_row, new_table, own_name, show, show_json
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ def figures(
     name: Annotated[
         str | None, typer.Argument(help="One figure, with all that is known of it.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the figures: what each shows, how it is read, what it needs."""
     from sightline.figures import FIGURES, find_card

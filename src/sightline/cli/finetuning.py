@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from sightline.cli.option_words import DATA_EXAMPLE, split_data
-from sightline.cli.options import DeviceOption
+from sightline.cli.options import DeviceOption, DoneJsonOption
 from sightline.cli.printing import listed, own_name, progress, show, show_json
 from sightline.records import InputError
 
@@ -94,9 +94,7 @@ def finetune(
     ] = None,
     device: DeviceOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a variant of that name.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was done as JSON, and nothing else.")
-    ] = False,
+    as_json: DoneJsonOption = False,
 ) -> None:
     """Train a variant of a model on labelled images, for comparison with the model itself.
 

@@ -23,6 +23,7 @@ __all__ = [
     "open_choice",
     "read_option",
     "read_target",
+    "split_commas",
     "split_data",
 ]
 
@@ -99,6 +100,11 @@ def read_option(text: str, named: str = "--option") -> tuple[str, Any]:
         except (KeyError, ValueError):
             continue
     return name, value
+
+
+def split_commas(text: str) -> list[str]:
+    """Return what stands between commas, without blanks; nothing stands for nothing."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def split_data(text: str, option: str) -> tuple[str, str | None, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice, read_option
-from sightline.cli.options import DeviceOption
+from sightline.cli.options import ComparedLayerOption, DeviceOption, FoundJsonOption
 from sightline.cli.printing import add_row, new_table, number, own_name, progress, show, show_json
 from sightline.records import InputError
 
@@ -67,13 +67,7 @@ def propose(
         Path | None,
         typer.Option(help="Only these images: a file with one id a line; all unless given."),
     ] = None,
-    layer: Annotated[
-        int | None,
-        typer.Option(
-            help="Layer whose output is compared, counted from 0; -1 is the last; unless given, "
-            "the features at the end of the network."
-        ),
-    ] = None,
+    layer: ComparedLayerOption = None,
     option: Annotated[
         list[str] | None,
         typer.Option(help="Option of the proposer, as name=value: shifts=4; may be repeated."),
@@ -84,9 +78,7 @@ def propose(
         typer.Option(help=f"Picture of the first {_PICTURES} images with proposals: .png, .jpg."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON, and nothing else.")
-    ] = False,
+    as_json: FoundJsonOption = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing, and show no progress.")
     ] = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from sightline.cli.options import JsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
@@ -88,9 +89,7 @@ def show_store(
         ),
     ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the results of a study, each score beside chance and ceiling.
 
@@ -190,9 +189,7 @@ def query(
     seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds that it may take before it is ended.")
     ] = 300,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Ask the results of a study anything in SQL; nothing can be changed by it."""
     from sightline.results import open_results

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice
+from sightline.cli.options import JsonOption
 from sightline.cli.printing import (
     add_row,
     count_rest,
@@ -21,8 +22,6 @@ from sightline.cli.printing import (
 from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.table import Table
 
     from sightline.completion.gold import Gold
@@ -38,7 +37,6 @@ Kind: TypeAlias = Literal["rate", "choose", "both"]
 _SHOWN = 20
 _DATA_WORDS = f"NAME[:PATH][,option=value…], say {DATA_EXAMPLE}"
 _FOLDER = typer.Argument(help="Folder of the review.")
-_AS_JSON = typer.Option("--json", help="Print JSON in place of a table.")
 
 gold = typer.Typer(no_args_is_help=True)
 review = typer.Typer(no_args_is_help=True)
@@ -106,7 +104,7 @@ def draw(
 @gold.command("show")
 def show_gold(
     file: Annotated[Path, typer.Argument(help="The file that `gold draw` wrote.")],
-    as_json: Annotated[bool, _AS_JSON] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show which images are in a gold set, and how they were drawn."""
     from sightline.completion.gold import read_gold
@@ -225,7 +223,7 @@ def add(
 
 
 @review.command()
-def status(folder: Annotated[Path, _FOLDER], as_json: Annotated[bool, _AS_JSON] = False) -> None:
+def status(folder: Annotated[Path, _FOLDER], as_json: JsonOption = False) -> None:
     """Show how far a review is: what is decided, by whom, how long an item takes."""
     from sightline.completion.journal import Journal
     from sightline.completion.review import Review
@@ -354,20 +352,20 @@ def ask(
 
 def _maps_of(results: "Results") -> list[str]:
     """Return the names of all maps of models, without those that know nothing of them."""
+    from sightline.results._views import full_name
+
     found = {
-        f"{_full(one)} {one['method']}": None
+        f"{full_name(one)} {one['method']}": None
         for one in results.manifest["sources"]
         if one["group"] != "baseline"
     }
     return list(found)
 
 
-def _full(one: "Mapping[str, Any]") -> str:
-    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
-
-
 def _check_maps(results: "Results", names: list[str]) -> None:
-    known = {f"{_full(one)} {one['method']}" for one in results.manifest["sources"]}
+    from sightline.results._views import full_name
+
+    known = {f"{full_name(one)} {one['method']}" for one in results.manifest["sources"]}
     for name in names:
         if name.rpartition("@")[0] not in known and name not in known:
             raise UnknownNameError(

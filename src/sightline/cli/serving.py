@@ -7,6 +7,7 @@ import secrets
 import socket
 import sys
 import threading
+import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -105,6 +106,8 @@ def _server(create: Callable[[], Any]) -> Any:
         raise MissingPackageError(told) from error
 
     _share_memory()
+    # fastapi hides this one for a moment at a time, which other threads can cut short
+    warnings.filterwarnings("ignore", "The 'alias' attribute", UserWarning)
     app = create()
     app.state.service.when_warm = _settle
     config = uvicorn.Config(

@@ -14,7 +14,14 @@ from sightline.cli.explaining import (
     naming,
     read_size,
 )
-from sightline.cli.options import DeviceOption, FitOption, SizeOption
+from sightline.cli.options import (
+    ComparedLayerOption,
+    DeviceOption,
+    DoneJsonOption,
+    FitOption,
+    ModelOption,
+    SizeOption,
+)
 from sightline.cli.printing import own_name, progress, show, show_json
 from sightline.records import InputError
 
@@ -32,22 +39,8 @@ def similarity(
         str,
         typer.Option(metavar="x0,y0,x1,y1", help="The region: its corners in pixels of the image."),
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
-            "cabrnet:FOLDER.",
-        ),
-    ] = "demo/vit-dino",
-    layer: Annotated[
-        int | None,
-        typer.Option(
-            help="Layer whose output is compared, counted from 0; -1 is the last; unless given, "
-            "the features at the end of the network."
-        ),
-    ] = None,
+    model: ModelOption = "demo/vit-dino",
+    layer: ComparedLayerOption = None,
     onto: Annotated[
         Path | None,
         typer.Option(help="Another image, whose patches are compared with the region."),
@@ -67,9 +60,7 @@ def similarity(
         Path | None,
         typer.Option(help="File for the map: .safetensors (with how it was made) or .npz (bare)."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was done as JSON, and nothing else.")
-    ] = False,
+    as_json: DoneJsonOption = False,
 ) -> None:
     """Show where an image looks like a region of it, to a model.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from sightline.cli.options import JsonOption, TableOutOption, TablesJsonOption
 from sightline.cli.printing import progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
@@ -75,13 +76,8 @@ def stats(
     ] = 9999,
     seed: Annotated[int, typer.Option(min=0, help="What is drawn from.")] = 0,
     show_all: Annotated[bool, _ALL] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of a table.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Table to write as well: .csv, .parquet or .json."),
-    ] = None,
+    as_json: JsonOption = False,
+    out: TableOutOption = None,
 ) -> None:
     """Test the scores of a study against chance, each with its interval and p-value.
 
@@ -173,7 +169,7 @@ def sparsity(
         float | None,
         typer.Option(help="With --gold: warn where a joined interval is wider, such as 0.05."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
+    as_json: TablesJsonOption = False,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -32,7 +32,6 @@ __all__ = [
 
 _SHOWN_LABELS = 20
 _SHAPES = ("portrait", "landscape", "square", "unknown")
-_DEMO_COLUMNS = ("coverage", "average_precision", "auc_roc", "iou@90", "pointing")
 
 
 def metrics_table(specs: Iterable["MetricSpec"]) -> "Table":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
-from math import inf, isfinite, prod
+from dataclasses import asdict, dataclass, replace
+from math import inf, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,13 +19,14 @@ from sightline.completion._masks import (
     stability_scores,
 )
 from sightline.completion._nms import nms
+from sightline.completion._options import check_known, is_number
 from sightline.completion.proposals import Proposal
 from sightline.completion.segmenters import Masks, Segmenter, last_level, load_segmenter
 from sightline.data.formats.shapes import encode_rle
 from sightline.models import Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import as_image
-from sightline.records import InputError, Region, UnknownNameError
+from sightline.records import InputError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +99,7 @@ class SamOptions:
             ("ratio", 1, inf, "a number of 1 or more, or none"),
         ):
             value = getattr(self, name)
-            fits = _is_number(value) and low <= value <= high
+            fits = is_number(value) and low <= value <= high
             if not fits and (name, value) != ("ratio", None):
                 raise InputError(f"{name} must be {wanted}, got {value!r}")
         if self.reference not in _REFERENCES:
@@ -133,13 +134,7 @@ def make(
     InputError
         If an option is not as it must be, or a model cannot be loaded.
     """
-    known = [field.name for field in fields(SamOptions)]
-    for name in options:
-        if name not in known:
-            listed = ", ".join((*known, "features", "device"))
-            raise UnknownNameError(
-                f"unknown option {name!r} of the proposer 'sam'. Known: {listed}"
-            )
+    check_known("sam", options, SamOptions, "features", "device")
     chosen = SamOptions(**options)
     if isinstance(features, str):
         features = load_model(features, device=device)
@@ -335,7 +330,3 @@ def _to_input(points: NDArray[np.float64], geometry: Geometry) -> NDArray[np.flo
 def _as_region(mask: Mask) -> Region:
     x0, y0, x1, y1 = map(float, mask_boxes(mask[None])[0])
     return Region("", "mask", (x0, y0, x1, y1), mask)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

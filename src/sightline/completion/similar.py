@@ -8,8 +8,7 @@ part of a patch.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from math import isfinite
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from torch.nn import functional
 
 from sightline import _raster
+from sightline.completion._options import check_known, is_number
 from sightline.completion._placing import find_places, unit_vectors
 from sightline.completion.proposals import Proposal
 from sightline.data.formats.shapes import encode_rle
@@ -24,7 +24,7 @@ from sightline.maps.similar import patch_features
 from sightline.models import Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import as_image
-from sightline.records import InputError, Region, UnknownNameError
+from sightline.records import InputError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ class SimilarityOptions:
             ("penalty", self.penalty, 0, 10),
             *(("scales", scale, 0.1, 10) for scale in self.scales),
         ):
-            if not _is_number(value) or not low <= value <= high:
+            if not is_number(value) or not low <= value <= high:
                 raise InputError(f"{name} must be from {low} to {high}, got {value!r}")
         if not self.scales:
             raise InputError("scales must hold at least one number, got none")
@@ -99,10 +99,6 @@ class SimilarityOptions:
 def _check_whole(name: str, value: Any, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise InputError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def make(
@@ -130,13 +126,7 @@ def make(
     InputError
         If an option is not as it must be, or the model cannot be loaded.
     """
-    known = [field.name for field in fields(SimilarityOptions)]
-    for name in options:
-        if name not in known:
-            listed = ", ".join((*known, "device", "fit"))
-            raise UnknownNameError(
-                f"unknown option {name!r} of the proposer 'similarity'. Known: {listed}"
-            )
+    check_known("similarity", options, SimilarityOptions, "device", "fit")
     if isinstance(options.get("scales"), list):
         options["scales"] = tuple(options["scales"])
     chosen = SimilarityOptions(**options)

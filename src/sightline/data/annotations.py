@@ -74,7 +74,7 @@ def read_annotation_file(
         category. By default the first one raises.
     size_of : callable, optional
         Returns the width and height of an image by its name, None when it does not know it: asked
-        for the images of COCO files that leave them out.
+        for the images whose size a file leaves out although its regions need it.
 
     Raises
     ------
@@ -106,13 +106,15 @@ def _uncollected() -> Iterator[None]:
 def _read(
     path: Path, problems: Problems, size_of: Callable[[str], Size | None] | None
 ) -> AnnotationFile:
+    if path.is_dir():
+        raise InputError("must be a file of annotations, .json or .csv; it is a folder")
     if path.suffix.lower() == ".csv":
-        return read_table(read_text(path), problems)
+        return read_table(read_text(path), problems, size_of)
     if path.suffix.lower() != ".json":
         raise InputError(_UNKNOWN)
     content = parse_json(read_text(path))
     if is_plain(content):
-        return read_plain(content, problems)
+        return read_plain(content, problems, size_of)
     if is_coco(content):
         return read_coco(content, problems, size_of)
     raise InputError(_UNKNOWN)

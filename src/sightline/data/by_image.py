@@ -46,6 +46,15 @@ class Summary(NamedTuple):
         threshold stands in the way.
     n, undefined : int
         Images with and without a value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.data import score_by_image
+    >>> from sightline.records import Annotation, Region
+    >>> door = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
+    >>> score_by_image({"a": np.ones((4, 4))}, {"a": door}).summary()[0]
+    Summary(metric='coverage', mean=0.5, chance=0.5, ceiling=1.0, n=1, undefined=0)
     """
 
     metric: str
@@ -69,6 +78,16 @@ class ImageScores:
         What found no partner.
     dropped : tuple of (image id, Region)
         Regions outside their image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.data import score_by_image
+    >>> from sightline.records import Annotation, Region
+    >>> door = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
+    >>> found = score_by_image({"a": np.ones((4, 4))}, {"a": door, "b": door})
+    >>> found.frame["coverage"].tolist(), found.images_without_map
+    ([0.5, 0.5], ('b',))
     """
 
     frame: pd.DataFrame
@@ -113,6 +132,16 @@ def score_by_image(
     ------
     InputError
         If no map fits an image, or a map cannot be scored; the message names the image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.data import score_by_image
+    >>> from sightline.records import Annotation, Region
+    >>> door = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
+    >>> scores = score_by_image({"a": np.array([[3.0, 1.0]])}, {"a": door})
+    >>> scores.frame[["image", "label", "coverage"]].values.tolist()
+    [['a', '', 0.75], ['a', 'door', 0.75]]
     """
     matches = match_images(maps, annotations)
     if not matches.pairs:

@@ -98,6 +98,12 @@ def contact_sheet(
     -------
     PIL.Image.Image
         In RGB.
+
+    Examples
+    --------
+    >>> from sightline.data import contact_sheet, load_dataset
+    >>> contact_sheet(load_dataset("facades", count=1), columns=1, tile=64).size
+    (88, 316)
     """
     for name, value, least in (("count", count, 1), ("columns", columns, 1), ("tile", tile, 32)):
         if value < least:

@@ -39,6 +39,15 @@ class Dataset(Sequence[Sample]):
         The labels of regions, with those above them.
     skipped : tuple of Problem
         What was left out.
+
+    Examples
+    --------
+    >>> from sightline.data import load_dataset
+    >>> facades = load_dataset("facades", count=10, seed=0)
+    >>> len(facades), facades.ids[0], len(facades.in_split("test"))
+    (10, 'facade-00000.png', 2)
+    >>> facades.by_id(facades.ids[3]).annotation.labels
+    ('Romanesque',)
     """
 
     def __init__(
@@ -166,6 +175,14 @@ def from_annotations(
         The file of each image; an image may have none.
     splits : mapping of str to str, optional
         The split of each image.
+
+    Examples
+    --------
+    >>> from sightline.data import from_annotations
+    >>> from sightline.records import Annotation
+    >>> mine = from_annotations("mine", {"a": Annotation("a"), "b": Annotation("b")}, files={})
+    >>> len(mine), mine.ids, mine[0].path
+    (2, ('a', 'b'), None)
     """
     splits = {image_id: (splits or {}).get(image_id, "") for image_id in annotations}
     return Dataset(

@@ -6,10 +6,9 @@ import inspect
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.data.formats.checks import check_flags
+from sightline.data.formats.checks import check_flags, existing
 from sightline.data.problems import Problems
 from sightline.records import InputError
 from sightline.registry import Registry
@@ -17,6 +16,7 @@ from sightline.registry import Registry
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from sightline.data.dataset import Dataset
 
@@ -37,6 +37,13 @@ class DatasetSpec:
         What it is, in one line.
     layout : str
         Which files are expected where; "" when it has no path: drawn, or in a package.
+
+    Examples
+    --------
+    >>> from sightline.data import DATASETS
+    >>> spec = DATASETS["facades"]
+    >>> spec.meaning, sorted(spec.options)[:3]
+    ('church fronts drawn by code, every part known', ['confounded', 'count', 'labelling'])
     """
 
     name: str
@@ -170,14 +177,7 @@ def _check_path(spec: DatasetSpec, path: str | os.PathLike[str] | None) -> Path 
         return None
     if path is None:
         raise InputError(f"{spec.name} needs a path to {spec.layout}")
-    try:
-        found = Path(path).absolute()  # it stays right when the working folder changes
-        there = found.exists()
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"path {path!r} is not the name of a file or folder: {error}") from error
-    if not there:
-        raise InputError(f"{path}: no such file or folder; {spec.name} needs {spec.layout}")
-    return found
+    return existing(path, f"no such file or folder; {spec.name} needs {spec.layout}")
 
 
 def _check_options(spec: DatasetSpec, options: dict[str, Any]) -> None:

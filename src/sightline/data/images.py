@@ -14,6 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from sightline.records import InputError
 from sightline.records.errors import shown
+from sightline.records.paths import resolved
 
 if TYPE_CHECKING:
     import os
@@ -72,8 +73,8 @@ def inside(root: str | os.PathLike[str], name: str) -> Path:
     """
     path = Path(root, name)
     try:
-        good = path.resolve().is_relative_to(Path(root).resolve())
-    except (OSError, ValueError, RuntimeError) as error:
+        good = resolved(path).is_relative_to(Path(root).resolve())
+    except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{shown(name)} is not the name of a file: {why}") from error
     if not good:

@@ -135,7 +135,10 @@ def open_maps(path: str | os.PathLike[str]) -> MapFiles:
                     for key, read in entries.items()
                 ]
         else:
-            raise InputError(f"{path}: must be a folder of maps, or one .npz or .safetensors file")
+            seen = "" if path.exists() else "; there is no such file or folder"
+            raise InputError(
+                f"{path}: must be a folder of maps, or one .npz or .safetensors file{seen}"
+            )
         return MapFiles(_unique(named, path), files.pop_all(), signs, unfit)
 
 
@@ -148,6 +151,12 @@ class Matches(NamedTuple):
         In the order of the images.
     images_without_map, maps_without_annotation : list of str
         What is left on either side.
+
+    Examples
+    --------
+    >>> from sightline.data import match_images
+    >>> match_images(["a", "d"], ["a.jpg", "c.jpg"]).pairs
+    [('a.jpg', 'a')]
     """
 
     pairs: list[tuple[str, str]]

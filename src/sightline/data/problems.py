@@ -22,6 +22,12 @@ class Problem(NamedTuple):
         The file and the record.
     what : str
         What was expected and what was seen.
+
+    Examples
+    --------
+    >>> from sightline.data import Problem
+    >>> str(Problem("boxes.csv, line 3", "x1 must be above x0"))
+    'boxes.csv, line 3: x1 must be above x0'
     """
 
     where: str

@@ -172,6 +172,16 @@ class Report:
         Images whose file and annotation are good, for `Dataset.select`.
     decoded : bool
         Whether every image was decoded; if not, only the headers were read.
+
+    Examples
+    --------
+    >>> from sightline.data import from_annotations, inspect_dataset
+    >>> from sightline.records import Annotation, Region
+    >>> one = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 0.5)),))
+    >>> both = {"a": one, "b": Annotation("b")}
+    >>> report = inspect_dataset(from_annotations("mine", both, files={}))
+    >>> report.images, report.kinds, report.empty, report.region_area.mean
+    (2, {'box': 1}, ('b',), 0.25)
     """
 
     name: str

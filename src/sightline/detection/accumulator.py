@@ -291,43 +291,37 @@ def _join(batches: Sequence[_Batch]) -> _Batch:
     truths = [batch.truth for batch in batches]
     founds = [batch.found for batch in batches]
     images = np.sort(_column([batch.images for batch in batches]))
-    order = _order([side.image for side in truths])
     truth = GroundTruth(
-        image=_column([side.image for side in truths])[order],
-        label=_column([side.label for side in truths])[order],
-        box=np.concatenate([side.box for side in truths])[order],
-        area=np.concatenate([side.area for side in truths])[order],
-        crowd=np.concatenate([side.crowd for side in truths])[order],
-        ids=np.arange(1, len(order) + 1),
-        difficult=np.concatenate([side.difficult for side in truths])[order],
-        masks=_runs(truths, order),
+        **_joined(truths, "box", "area", "crowd", "difficult"),
+        ids=np.arange(1, sum(map(len, truths)) + 1),
         images=images,
         classes=_classes(truths),
         names=dict(sorted(chain.from_iterable(side.names.items() for side in truths))),
-        pixel=truths[0].pixel,
         pictures=dict(chain.from_iterable(side.pictures.items() for side in truths)),
     )
-    order = _order([side.image for side in founds])
-    found = Detections(
-        image=_column([side.image for side in founds])[order],
-        label=_column([side.label for side in founds])[order],
-        box=np.concatenate([side.box for side in founds])[order],
-        score=np.concatenate([side.score for side in founds])[order],
-        area=np.concatenate([side.area for side in founds])[order],
-        masks=_runs(founds, order),
-        pixel=founds[0].pixel,
-    )
+    found = Detections(**_joined(founds, "box", "score", "area"))
     return _Batch(truth, found, images)
+
+
+def _joined(sides: Sequence[GroundTruth | Detections], *names: str) -> dict[str, Any]:
+    """Return what both kinds of sides have, and columns of numbers, in the order of image ids."""
+    images = _column([side.image for side in sides])
+    labels = _column([side.label for side in sides])
+    order = np.argsort(images, kind="stable")
+    numbers = {name: np.concatenate([getattr(side, name) for side in sides]) for name in names}
+    return {
+        "image": images[order],
+        "label": labels[order],
+        **{name: column[order] for name, column in numbers.items()},
+        "masks": _runs(sides, order),
+        "pixel": sides[0].pixel,
+    }
 
 
 def _column(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Join ids; those of an empty side may be of another kind."""
     filled = [part for part in parts if len(part)]
     return np.concatenate(filled) if filled else parts[0]
-
-
-def _order(images: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
-    return np.argsort(_column(images), kind="stable")
 
 
 def _runs(sides: Sequence[GroundTruth | Detections], order: NDArray[np.intp]) -> Any:

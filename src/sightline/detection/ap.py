@@ -41,7 +41,15 @@ Interpolation = Literal["all_points", "coco101", "voc11"]
 
 
 class PRData(TypedDict):
-    """One class: precision and recall after each prediction, from the most confident down."""
+    """One class: precision and recall after each prediction, from the most confident down.
+
+    Examples
+    --------
+    >>> from sightline.detection import calculate_pr_data
+    >>> data = calculate_pr_data([(0.9, True, "cat"), (0.4, False, "cat")], {"cat": 2})["cat"]
+    >>> sorted(data), data["recall"].tolist()
+    (['confidence', 'num_gt', 'precision', 'recall'], [0.5, 0.5])
+    """
 
     precision: NDArray[np.float64]
     recall: NDArray[np.float64]
@@ -50,7 +58,15 @@ class PRData(TypedDict):
 
 
 class BestF1(NamedTuple):
-    """The lowest score to keep, and what that gives."""
+    """The lowest score to keep, and what that gives.
+
+    Examples
+    --------
+    >>> from sightline.detection import best_f1, calculate_pr_data
+    >>> data = calculate_pr_data([(0.9, True, "cat"), (0.4, False, "cat")], {"cat": 1})
+    >>> best_f1(data["cat"])
+    BestF1(threshold=0.9, f1=1.0, precision=1.0, recall=1.0)
+    """
 
     threshold: float
     f1: float
@@ -59,7 +75,15 @@ class BestF1(NamedTuple):
 
 
 class ClassCounts(NamedTuple):
-    """How one class fares at a confidence; a share of nothing is NaN."""
+    """How one class fares at a confidence; a share of nothing is NaN.
+
+    Examples
+    --------
+    >>> from sightline.detection import ClassCounts
+    >>> counts = ClassCounts.of("cat", tp=3, fp=1, fn=2)
+    >>> counts.precision, counts.recall
+    (0.75, 0.6)
+    """
 
     label: Any
     tp: int

@@ -38,6 +38,14 @@ class BoxMatches(NamedTuple):
         With that one; NaN without.
     counts : array of bool, one a ground truth
         Whether it has to be found.
+
+    Examples
+    --------
+    >>> from sightline.detection import evaluate_detections, match_boxes
+    >>> box = (0, 0, 40, 40)
+    >>> found = match_boxes(evaluate_detections([[[box, "cat"]]], [[[(0, 0, 40, 30), 0.9, "cat"]]]))
+    >>> found.hit.tolist(), found.iou.tolist()
+    ([1], [0.75])
     """
 
     hit: NDArray[np.int8]

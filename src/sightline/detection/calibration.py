@@ -37,6 +37,13 @@ class Reliability:
         better; NaN without predictions.
     mce
         The largest of the distances.
+
+    Examples
+    --------
+    >>> from sightline.detection import reliability_curve
+    >>> found = reliability_curve([0.9, 0.7, 0.2], [True, False, False], bins=2)
+    >>> found.count.tolist(), found.precision.tolist(), round(found.ece, 3)
+    ([1, 2], [0.0, 0.5], 0.267)
     """
 
     edges: NDArray[np.float64]

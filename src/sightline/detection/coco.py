@@ -141,6 +141,14 @@ class CocoArrays:
         The K ids, sorted.
     thresholds, recall_points, size_ranges, max_dets
         What was asked for.
+
+    Examples
+    --------
+    >>> from sightline.detection import Detections, GroundTruth, coco_arrays
+    >>> truth = GroundTruth.from_arrays([1], [3], [[0, 0, 40, 40]])
+    >>> arrays = coco_arrays(truth, Detections.from_arrays([1], [3], [[0, 0, 40, 36]], [0.9]))
+    >>> arrays.precision.shape, arrays.classes.tolist(), round(arrays.figures()["AP"], 3)
+    ((10, 101, 1, 4, 3), [3], 0.9)
     """
 
     precision: NDArray[np.float64]

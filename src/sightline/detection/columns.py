@@ -40,7 +40,14 @@ Pixel = Literal["continuous", "inclusive"]
 
 
 class Picture(NamedTuple):
-    """The file of an image, and its sides in pixels; None where they are not known."""
+    """The file of an image, and its sides in pixels; None where they are not known.
+
+    Examples
+    --------
+    >>> from sightline.detection import Picture
+    >>> Picture("a.jpg", 640, 480)
+    Picture(name='a.jpg', width=640, height=480)
+    """
 
     name: str
     width: int | None = None
@@ -76,6 +83,13 @@ class GroundTruth:
         How widths and heights are written, where that is known.
     pictures : mapping
         Of each id of an image its `Picture`, where that is known.
+
+    Examples
+    --------
+    >>> from sightline.detection import GroundTruth
+    >>> truth = GroundTruth.from_arrays(["a", "a"], [3, 5], [[0, 0, 4, 5], [1, 1, 2, 2]])
+    >>> len(truth), truth.area.tolist(), truth.crowd.tolist()
+    (2, [20.0, 4.0], [False, False])
     """
 
     image: NDArray[Any]
@@ -156,6 +170,13 @@ class Detections:
         As in `GroundTruth`; the area is that of the mask, else of the box.
     score : array of shape (N,)
         The detector's confidence. Equal scores keep the canonical order.
+
+    Examples
+    --------
+    >>> from sightline.detection import Detections
+    >>> found = Detections.from_arrays(["a", "b"], [3, 5], [[0, 0, 4, 5], [1, 1, 2, 2]], [0.9, 0.2])
+    >>> len(found), found.area.tolist(), len(found.of_classes([5]))
+    (2, [20.0, 4.0], 1)
     """
 
     image: NDArray[Any]

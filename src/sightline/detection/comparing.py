@@ -68,6 +68,15 @@ class FigureDifference:
         How often such an interval holds the true difference.
     reason : str
         Why ends or p are NaN; else "".
+
+    Examples
+    --------
+    >>> from sightline import evaluate_detections
+    >>> truth = {i: [[(0, 0, 40, 40), "cat"]] for i in range(4)}
+    >>> good = evaluate_detections(truth, {i: [[(0, 0, 40, 40), 0.9, "cat"]] for i in range(4)})
+    >>> same = good.compare(good, resamples=100).differences["AP"]
+    >>> same.first, same.difference, same.p, same.reason
+    (1.0, 0.0, nan, 'all draws are equal; no p: too few images: 4, an exchange needs 6')
     """
 
     first: float
@@ -93,6 +102,16 @@ class DetectorComparison:
         How many there are.
     resamples, seed : int
         Of the draws and of the exchanges.
+
+    Examples
+    --------
+    >>> from sightline import evaluate_detections
+    >>> truth = {i: [[(0, 0, 40, 40), "cat"]] for i in range(4)}
+    >>> good = evaluate_detections(truth, {i: [[(0, 0, 40, 40), 0.9, "cat"]] for i in range(4)})
+    >>> poor = evaluate_detections(truth, {i: [[(0, 0, 40, 25), 0.9, "cat"]] for i in range(4)})
+    >>> found = good.compare(poor, resamples=100)
+    >>> found.images, round(found.differences["AP"].difference, 3)
+    (4, 0.7)
     """
 
     differences: dict[Any, FigureDifference]

@@ -55,6 +55,14 @@ class ConfusionMatrix:
     others_confused
         Matches between two different classes of which neither is a target. They are not in the
         matrix, where they would look like correct ones.
+
+    Examples
+    --------
+    >>> from sightline.detection import generate_confusion_matrix
+    >>> box = (0, 0, 10, 10)
+    >>> found = generate_confusion_matrix([[[box, 0.9, "cat"]]], [[[box, "dog"]]])
+    >>> found.class_labels, found.matrix[1].tolist(), found.class_counts()[1].fn
+    (['cat', 'dog', 'Others', 'Background'], [1, 0, 0, 0], 1)
     """
 
     matrix: NDArray[np.int64]
@@ -94,6 +102,14 @@ class ConfusionPairs(NamedTuple):
     found, true
         Rows of the predictions and of the ground truths as given; -1 where there is none: an
         object without a prediction, or a prediction without an object.
+
+    Examples
+    --------
+    >>> from sightline.detection import confusion_pairs
+    >>> box = (0, 0, 10, 10)
+    >>> pairs = confusion_pairs([[[box, 0.9, "cat"]]], [[[box, "dog"]]])
+    >>> pairs.found.tolist(), pairs.true.tolist()
+    ([0], [0])
     """
 
     found: NDArray[np.intp]

@@ -52,6 +52,13 @@ class ErrorTypes:
         (classification, localisation); else -1.
     missed
         For each ground truth whether it is missed.
+
+    Examples
+    --------
+    >>> from sightline.detection import ERROR_TYPES, error_types
+    >>> found = error_types([[[(0, 0, 10, 10), 0.9, "dog"]]], [[[(0, 0, 10, 10), "cat"]]])
+    >>> ERROR_TYPES[found.kind[0]], found.cost["classification"]
+    ('classification', 1.0)
     """
 
     map: float

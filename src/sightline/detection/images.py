@@ -39,6 +39,15 @@ class ImageCosts:
         At the IoU `threshold`, over all classes and whatever the score.
     threshold : float
         The IoU threshold nearest to 0.5.
+
+    Examples
+    --------
+    >>> from sightline import evaluate_detections
+    >>> box = (0, 0, 40, 40)
+    >>> truth = {"a": [[box, "cat"]], "b": [[box, "cat"]]}
+    >>> evaluate_detections(truth, {"a": [[box, 0.9, "cat"]]}).costliest_images(1)
+      image     cost  false_positives  misses
+    0     b  0.49505                0       1
     """
 
     image: NDArray[Any]

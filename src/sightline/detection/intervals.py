@@ -100,6 +100,15 @@ class FigureInterval:
         How often such an interval holds the value of the population that images come from.
     reason : str
         Why the ends are NaN or equal; else "".
+
+    Examples
+    --------
+    >>> from sightline import evaluate_detections
+    >>> truth = {i: [[(0, 0, 40, 40), "cat"]] for i in range(20)}
+    >>> found = {i: [[(0, 0, 40, 40 - i), 0.9, "cat"]] for i in range(20)}
+    >>> ap = evaluate_detections(truth, found).with_intervals().intervals["AP"]
+    >>> ap.low < ap.value < ap.high, ap.n, ap.method
+    (True, 20, 't')
     """
 
     value: float

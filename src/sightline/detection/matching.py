@@ -49,6 +49,14 @@ class Matches:
         For each class how many ground truths there are to find.
     images, labels
         The ids, sorted.
+
+    Examples
+    --------
+    >>> from sightline.detection import match_dataset
+    >>> box = (0, 0, 10, 10)
+    >>> found = match_dataset([[[box, 0.9, "cat"], [box, 0.8, "cat"]]], [[[box, "cat"]]])
+    >>> found.hit.tolist(), found.partner.tolist(), found.labels
+    ([1, 0], [0, -1], ('cat',))
     """
 
     image: NDArray[np.intp]

@@ -48,7 +48,16 @@ FIGURES = (
 
 
 class Settings(NamedTuple):
-    """How an evaluation was made; see `evaluate_detections`."""
+    """How an evaluation was made; see `evaluate_detections`.
+
+    Examples
+    --------
+    >>> from sightline import evaluate_detections
+    >>> box = (0, 0, 40, 40)
+    >>> found = evaluate_detections([[[box, "cat"]]], [[[box, 0.9, "cat"]]], protocol="voc")
+    >>> found.settings.protocol, found.settings.pixel, found.settings.interpolation
+    ('voc', 'inclusive', 'all_points')
+    """
 
     protocol: Literal["coco", "voc", "simple"]
     pixel: Pixel
@@ -76,6 +85,16 @@ class DetectionResults:
         there is no ground truth); else None.
     intervals
         Of the figures and of the AP of each class, as ``("AP", class)``, where they were asked for.
+
+    Examples
+    --------
+    >>> from sightline import evaluate_detections
+    >>> box = (0, 0, 40, 40)
+    >>> found = evaluate_detections({"a": [[box, "cat"]]}, {"a": [[(0, 0, 40, 36), 0.9, "cat"]]})
+    >>> found
+    DetectionResults(coco: 1 images, 1 objects, 1 found; AP 0.9000)
+    >>> found.classes, round(found.figures["AP75"], 3)
+    (('cat',), 1.0)
     """
 
     ground_truth: GroundTruth

@@ -37,6 +37,13 @@ class FigureCard:
         How to read it, and what not to read out of it.
     needs
         What it is drawn from.
+
+    Examples
+    --------
+    >>> from sightline.figures import FIGURES
+    >>> card = FIGURES["leaderboard"]
+    >>> card.title, card.group, card.file
+    ('Leaderboard', 'scores', 'leaderboard')
     """
 
     name: str

@@ -14,10 +14,10 @@ from sightline.figures._scored import known_chance, spec_of
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     Look,
-    as_table,
     choose_lines,
     counted,
     direction,
+    filled_table,
     line_names,
     numbers,
     rows_of_lines,
@@ -29,7 +29,7 @@ from sightline.records import InputError, UnknownNameError
 from sightline.stats import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -51,14 +51,6 @@ _ROWS = 24
 _NAME = 34
 _FEW = 10  # images below which an interval says little
 _GRID = "#EEEEEE"
-
-
-def _rows(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
-    """Return a table that has these columns and at least one row."""
-    table = as_table(given, what, needed)
-    if table.empty:
-        raise InputError(f"{what} must have at least one row; it has none")
-    return table
 
 
 def _sentence(*parts: str) -> str:
@@ -163,7 +155,7 @@ def create_model_vs_method_analysis(
 
 def _judged(values: Table) -> tuple[pd.DataFrame, int]:
     """Return the rows whose prediction is known to be right or wrong, and how many are not."""
-    table = _rows(values, "values", ("image", "value", "correct"))
+    table = filled_table(values, "values", ("image", "value", "correct"))
     known = table["correct"].notna().to_numpy()
     if not known.any():
         raise InputError("values must say in 'correct' which predictions are; it is always missing")
@@ -190,7 +182,7 @@ def _sorted_lines(table: pd.DataFrame, metric: str) -> Chosen:
 
 def _given_gaps(differences: Table) -> dict[str, tuple[Gap, Gap]]:
     """Return the plain and the adjusted difference of each line of a table."""
-    rows = _rows(differences, "differences", ("difference", "low", "high"))
+    rows = filled_table(differences, "differences", ("difference", "low", "high"))
     sets = (("difference", "low", "high"), ("adjusted", "adjusted_low", "adjusted_high"))
     plain, adjusted = (
         zip(*(numbers(rows, name, "differences").tolist() for name in names), strict=True)
@@ -469,7 +461,7 @@ def create_cascade_randomization_plot(
     if measure not in _SIMILARITIES:
         known = ", ".join(_SIMILARITIES)
         raise UnknownNameError(f"measure must be one of {known}; got {measure!r}")
-    rows = _rows(table, "table", ("stage", "value"))
+    rows = filled_table(table, "table", ("stage", "value"))
     stages = list(dict.fromkeys(str(one) for one in rows["stage"]))
     rows = rows.assign(x=[stages.index(str(one)) for one in rows["stage"]])
     _check_correlations(rows, references or {})
@@ -615,7 +607,7 @@ def draw_perturbation_drops(table: Table, *, ax: Axes | None = None) -> Figure:
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['where the map is high', 'where it is low']
     """
-    rows = _rows(table, "table", ("perturbation", "kind", "value"))
+    rows = filled_table(table, "table", ("perturbation", "kind", "value"))
     _check_kinds(rows)
     names, undefined, rest = _changes(rows)
     kinds = [kind for kind in _KINDS if kind in set(rows["kind"])]

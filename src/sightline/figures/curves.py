@@ -13,10 +13,10 @@ import numpy as np
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     LINE,
-    as_table,
     choose_lines,
     counted,
     direction,
+    filled_table,
     line_names,
     numbers,
     rows_of_lines,
@@ -67,14 +67,6 @@ def _axes_beside(ax: Axes | None, texts: Iterable[str], side: float, least: int 
     lines = list(texts)
     height = max(side + 0.3, 1.0 + 0.165 * max(len(lines) + 3, least))
     return axes_for(ax, side + 1.0 + text_inches(lines) + 0.6, height)
-
-
-def _rows(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
-    """Return a table that has these columns and at least one row."""
-    table = as_table(given, what, needed)
-    if table.empty:
-        raise InputError(f"{what} must have at least one row; it has none")
-    return table
 
 
 def _parts(table: pd.DataFrame, named: pd.DataFrame, what: str) -> dict[str, pd.DataFrame]:
@@ -241,8 +233,8 @@ def _legend_head(score: str, ranking: _Ranking) -> str:
 
 def _ranking(curves: Table, scores: Table | None) -> _Ranking:
     """Check the tables of a ROC or precision–recall figure and join them by line."""
-    points = _rows(curves, "curves", ("x", "value"))
-    board = None if scores is None else _rows(scores, "scores", ("value",))
+    points = filled_table(curves, "curves", ("x", "value"))
+    board = None if scores is None else filled_table(scores, "scores", ("value",))
     names, listed = _joint_names(points, board)
     parts = {
         name: rows.assign(x=numbers(rows, "x", "curves")).sort_values("x", kind="stable")
@@ -347,7 +339,7 @@ def create_iou_threshold_curves(
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['0.30 at 10%  cls', 'chance']
     """
-    table = _rows(sweep, "sweep", ("percentile", "value"))
+    table = filled_table(sweep, "sweep", ("percentile", "value"))
     table = table.assign(x=100 - numbers(table, "percentile", "sweep"))
     parts = _parts(table, table.drop(columns="layer", errors="ignore"), "sweep")
     chosen, best = _best_points(parts, metric)
@@ -454,7 +446,7 @@ def draw_cumulative_energy(curves: Table, *, ax: Axes | None = None) -> Figure:
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['0.40  cls', '0.20  a uniform map']
     """
-    table = _rows(curves, "curves", ("x", "value"))
+    table = filled_table(curves, "curves", ("x", "value"))
     table = table.assign(x=numbers(table, "x", "curves"))
     parts = _parts(table, table, "curves")
     chosen = choose_lines(parts, {name: _last(rows, "value") for name, rows in parts.items()})
@@ -536,7 +528,7 @@ def draw_layer_progression(
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['0.30 at layer 1  cls', '0.20  edge']
     """
-    rows = _rows(table, "table", ("layer", "value"))
+    rows = filled_table(table, "table", ("layer", "value"))
     metric = metric or rows.attrs.get("metric")
     rows = rows.assign(x=numbers(rows, "layer", "table"))
     parts = _parts(rows, rows.drop(columns="layer"), "table")

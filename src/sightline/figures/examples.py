@@ -514,6 +514,14 @@ class Example(NamedTuple):
         Such as "best: 0.81"; what follows a line break is in small letters.
     sign
         How values are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.figures import Example
+    >>> grey = np.full((8, 8, 3), 128, np.uint8)
+    >>> Example(grey, np.eye(8), caption="best: 0.81").sign
+    'positive'
     """
 
     image: Any

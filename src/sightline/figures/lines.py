@@ -33,6 +33,7 @@ __all__ = [
     "choose_lines",
     "counted",
     "direction",
+    "filled_table",
     "line_names",
     "looks_of",
     "numbers",
@@ -159,6 +160,14 @@ def as_table(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
         if column not in table:
             has = ", ".join(map(str, table.columns)) or "none"
             raise InputError(f"{what} must have a column {column!r}; it has {has}")
+    return table
+
+
+def filled_table(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
+    """Return a table as `as_table` does, which has at least one row."""
+    table = as_table(given, what, needed)
+    if table.empty:
+        raise InputError(f"{what} must have at least one row; it has none")
     return table
 
 

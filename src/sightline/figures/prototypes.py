@@ -445,6 +445,14 @@ class PrototypeCard(NamedTuple):
         What is known of it: weight, similarity, relevance beside chance, nature.
     values
         The attribution over the image, from 0; None where it is not shown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.figures import PrototypeCard
+    >>> card = PrototypeCard(7, np.zeros((8, 8, 3), np.uint8), (0, 0, 4, 4), "Gothic")
+    >>> card.number, card.label, card.notes
+    (7, 'Gothic', ())
     """
 
     number: int

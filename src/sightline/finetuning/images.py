@@ -46,6 +46,14 @@ class Chosen:
         Ids that are not used, by the reason.
     source : dict
         The data set: its name, path (or None), seed (or None) and the number of its images.
+
+    Examples
+    --------
+    >>> from sightline.data import load_dataset
+    >>> from sightline.finetuning import choose_images
+    >>> chosen = choose_images(load_dataset("facades", count=10), held_out={})
+    >>> len(chosen.training), len(chosen.validation), chosen.source["name"]
+    (6, 4, 'facades')
     """
 
     training: Dataset

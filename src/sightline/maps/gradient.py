@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
 
-__all__ = ["farthest", "gradient_of", "plain_image"]
+__all__ = ["COLOURS", "farthest", "gradient_of", "plain_image"]
 
 # Colours from 0 to 1; None is what preprocessing turns into 0.
-_BASELINES = {"mean": None, "black": 0.0, "white": 1.0}
+COLOURS = {"mean": None, "black": 0.0, "white": 1.0}
 
 
 @register(
@@ -196,9 +196,9 @@ def gradient_shap(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return expected gradients: plain image, place on the way and noise are drawn by image."""
     samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
     name = request.params["baseline"]
-    if name != "any" and name not in _BASELINES:
-        raise InputError(f"baseline must be one of {', '.join(_BASELINES)}, any, got {name!r}")
-    names = list(_BASELINES) if name == "any" else [name]
+    if name != "any" and name not in COLOURS:
+        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, any, got {name!r}")
+    names = list(COLOURS) if name == "any" else [name]
     plains = [plain_image(model, inputs.pixels[:1], one)[0] for one in names]
     # A source of their own: the noise must not move them.
     sources = [random_of(key, request).spawn(1)[0] for key in inputs.keys]
@@ -268,9 +268,9 @@ def farthest(gradient: Tensor) -> Tensor:
 
 def plain_image(model: Model, pixels: Tensor, name: Any) -> Tensor:
     """Return images of one colour, as the network takes them, in the place of others."""
-    if name not in _BASELINES:
-        raise InputError(f"baseline must be one of {', '.join(_BASELINES)}, got {name!r}")
-    plain, colour = torch.zeros_like(pixels), _BASELINES[name]
+    if name not in COLOURS:
+        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, got {name!r}")
+    plain, colour = torch.zeros_like(pixels), COLOURS[name]
     if colour is not None:
         mean, std = np.array(model.preprocess.mean), np.array(model.preprocess.std)
         plain += plain.new_tensor((colour - mean) / std)[:, None, None]

@@ -123,6 +123,13 @@ class Method:
     of_maps : callable, optional
         For a method made from another's maps: turns the `Maps` of method `params["of"]` into its
         own; `function` is not called.
+
+    Examples
+    --------
+    >>> from sightline.maps import METHODS
+    >>> method = METHODS["cls"]
+    >>> method.group, method.sign, method.needs, method.layered, method.headed
+    ('attention', 'positive', ('attention', 'class token'), True, True)
     """
 
     name: str

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from sightline.maps.copies import score_copies
+from sightline.maps.gradient import COLOURS, plain_image
 from sightline.maps.methods import (
     Found,
     Request,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COVER", "Probability", "clean_scores", "cover_of", "rise_maps"]
 
-# Colours from 0 to 1; None is what preprocessing turns into 0.
-_COLOURS = {"mean": None, "black": 0.0, "white": 1.0}
 # Of the Gaussian that blurs, as a share of the input's shorter side.
 _BLUR = 0.05
 # Bytes of masks at once where they are summed up.
@@ -282,13 +281,9 @@ def cover_of(model: Model, pixels: Tensor, name: Any) -> Tensor:
     """Return what hidden pixels become, as the network takes it: an image for each image."""
     if name == "blur":
         return _blurred(pixels)
-    if name not in _COLOURS:
-        raise InputError(f"baseline must be one of {', '.join(_COLOURS)}, blur; got {name!r}")
-    plain, colour = torch.zeros_like(pixels), _COLOURS[name]
-    if colour is not None:
-        mean, std = np.array(model.preprocess.mean), np.array(model.preprocess.std)
-        plain += plain.new_tensor((colour - mean) / std)[:, None, None]
-    return plain
+    if name not in COLOURS:
+        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, blur; got {name!r}")
+    return plain_image(model, pixels, name)
 
 
 def _blurred(pixels: Tensor) -> Tensor:

@@ -84,9 +84,9 @@ class FusedOrder:
         """Say whether all values of all maps are finite; the sort goes on meanwhile."""
         return bool(self._fine)
 
-    def regions(self, table: RegionTable, owner: Any, region: Any) -> _Regions:
+    def regions(self, table: RegionTable, rows: slice, pairs: int) -> _Regions:
         """Return some regions (positions in a table) of maps (positions in this chunk)."""
-        return _Regions(self, table, owner, region)
+        return _Regions(self, table, rows, pairs)
 
     def ranking(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return AUC, average precision and best IoU."""
@@ -142,17 +142,31 @@ class FusedOrder:
 
 
 class _Regions:
-    """Some regions of the maps of an order, where these are."""
+    """The regions of the maps of an order, where these are.
 
-    def __init__(self, order: FusedOrder, table: RegionTable, owner: Any, region: Any) -> None:
+    Maps may share regions: these are sent once, and each map's are found there.
+
+    Attributes
+    ----------
+    owner : Tensor
+        For each pair of map and region, which of the maps.
+    """
+
+    def __init__(self, order: FusedOrder, table: RegionTable, rows: slice, pairs: int) -> None:
         self.order, device = order, order.maps.device
-        offsets = table.offsets[region]
-        offsets = np.where(table.offsets[region + 1] > offsets, offsets, -1)  # -1: the whole box
-        lines = np.empty((len(region), 6), np.int64)
-        lines[:, :4], lines[:, 4], lines[:, 5] = table.boxes[region], offsets, owner
-        self._lines = sent(lines, device)
-        self.owner = self._lines[:, 5].contiguous()
-        self._drawn = sent(table.masks if table.masks.size else np.zeros(1, np.uint8), device)
+        spans = table.spans[rows]
+        low, high = int(spans[:, 0].min()), int(spans[:, 1].max())
+        first, last = table.offsets[low], table.offsets[high]
+        self._boxes = sent(table.boxes[low:high].astype(np.int32), device)
+        self._whole = bool(first == last)  # boxes alone
+        self._offsets = sent(table.offsets[low : high + 1] - first, device)
+        self._drawn = sent(table.masks[first:last], device)
+        there = sent(spans - low, device)
+        sizes = there[:, 1] - there[:, 0]
+        numbers = torch.arange(len(spans), device=device)
+        self.owner = torch.repeat_interleave(numbers, sizes, output_size=pairs)
+        start = there[:, 0] - (sizes.cumsum(0) - sizes)
+        self._region = torch.arange(pairs, device=device) + start[self.owner]
 
     def counted(self, cuts: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return size, energy and the pixels above and up to each of the cuts `(regions, cuts)`."""
@@ -163,9 +177,11 @@ class _Regions:
         block = min(512, max(64, triton.next_power_of_2(self.order.pixels) // 4))
         if items:
             _sum[(items,)](
-                maps, self._drawn, self._lines, cuts.contiguous(), size, energy, above, upto,
+                maps, self._drawn, self._boxes, self._offsets, self._region, self.owner,
+                cuts.contiguous(), size, energy, above, upto,
                 maps.shape[1], maps.shape[2], number,
-                SIGN=self.order.sign, CUTS=max(2, triton.next_power_of_2(number)),
+                WHOLE=self._whole, SIGN=self.order.sign,
+                CUTS=max(2, triton.next_power_of_2(number)),
                 BLOCK=block, num_warps=max(1, block // 128),
             )  # fmt: skip
         return size, energy, above, upto
@@ -330,16 +346,18 @@ def _locate(
 
 @triton.jit
 def _sum(
-    maps, drawn, lines, cuts, size, energy, above, upto, height, width, number,
-    SIGN: tl.constexpr, CUTS: tl.constexpr, BLOCK: tl.constexpr,
+    maps, drawn, boxes, offsets, region, owner, cuts, size, energy, above, upto,
+    height, width, number,
+    WHOLE: tl.constexpr, SIGN: tl.constexpr, CUTS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Count the pixels of a region, above and up to each of its cuts, and add up their values."""
     item = tl.program_id(0).to(tl.int64)
-    line = lines + item * 6
-    x0, y0, x1, y1 = tl.load(line), tl.load(line + 1), tl.load(line + 2), tl.load(line + 3)
-    offset, row = tl.load(line + 4), tl.load(line + 5)
-    across = tl.maximum(x1 - x0, 1).to(tl.int32)
-    area = ((x1 - x0) * (y1 - y0)).to(tl.int32)
+    row, which = tl.load(owner + item), tl.load(region + item)
+    box = boxes + which * 4
+    x0, y0, x1, y1 = tl.load(box), tl.load(box + 1), tl.load(box + 2), tl.load(box + 3)
+    across = tl.maximum(x1 - x0, 1)
+    area = (x1 - x0) * (y1 - y0)
+    offset, past = tl.load(offsets + which), tl.load(offsets + which + 1)
     column = tl.arange(0, CUTS)
     cut = tl.load(cuts + item * number + column, mask=column < number, other=float("inf"))
     lane = tl.arange(0, BLOCK)
@@ -348,8 +366,9 @@ def _sum(
     for start in range(0, area, BLOCK):
         here = start + lane
         there = here < area
-        if offset >= 0:
-            there = there & (tl.load(drawn + offset + here, mask=there, other=0) != 0)
+        if not WHOLE:  # noqa: SIM102 (the one is known when it is compiled)
+            if past > offset:  # else it is its whole box
+                there = there & (tl.load(drawn + offset + here, mask=there, other=0) != 0)
         y, x = y0 + here // across, x0 + here % across
         raw = tl.load(maps + row * height * width + y * width + x, mask=there, other=0)
         value = _signed(raw, SIGN)

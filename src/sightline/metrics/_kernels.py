@@ -20,6 +20,8 @@ Number = Any
 
 # How a budget, the number of selected pixels, comes about.
 SKIPPED, FIXED, QUANTILE, MASS, MASS_WHOLE, MEAN, MATCHED, MATCHED_WHOLE = range(8)
+# What is wrong with a box, the first of it that holds.
+FINE, NOT_FINITE, FAR, UNORDERED, OUTSIDE = range(5)
 ROUNDING = 1e-12
 """Relative distance within which a value counts as equal to a computed threshold."""
 HUGE, SHRINK = 1e290, 2.0**-600
@@ -416,3 +418,41 @@ def measure_regions(
                 results[row, k, 0], results[row, k, 1], results[row, k, 2] = budget, above, tied
                 results[row, k, 3], results[row, k, 4] = within, at
             row += 1
+
+
+@compiled
+def box_pixels(boxes: Array, height: int, width: int, pixels: Array, faults: Array) -> None:
+    """Write the pixels of boxes (n, 4) and what is wrong with each: `_raster.box_pixels` of many.
+
+    Edges are shares of the image in [0, 1], and may lie up to 1 outside.
+    """
+    for i in range(boxes.shape[0]):
+        faults[i] = FINE
+        for axis in range(2):
+            low, high = boxes[i, axis], boxes[i, axis + 2]
+            fault = OUTSIDE
+            if not (np.isfinite(low) and np.isfinite(high)):
+                fault = NOT_FINITE
+            elif min(low, high) < -1 or max(low, high) > 2:
+                fault = FAR
+            elif high < low:
+                fault = UNORDERED
+            overlap = min(high, 1.0) - max(low, 0.0)
+            if fault != OUTSIDE or overlap < 0 or (overlap == 0 and low < high):
+                faults[i] = fault if faults[i] == FINE else min(fault, faults[i])
+                continue
+            size = height if axis else width
+            start = _snap(min(max(low, 0.0), 1.0) * size)
+            stop = _snap(min(max(high, 0.0), 1.0) * size)
+            first, last = np.ceil(start - 0.5), np.floor(stop + 0.5)
+            if first >= last:
+                centre = _snap((start + stop) / 2)
+                first, last = max(np.ceil(centre) - 1, 0.0), min(np.floor(centre) + 1, 1.0 * size)
+            pixels[i, axis], pixels[i, axis + 2] = first, last
+
+
+@compiled
+def _snap(edge: Number) -> Number:
+    """See `_raster._snap`."""
+    half = np.floor(2 * edge + 0.5) / 2
+    return half if abs(edge - half) < 1e-9 else edge

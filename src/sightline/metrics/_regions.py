@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
-from sightline._raster import boxes_pixels
 from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class RegionTable:
         drawn once.
         """
         each = _maps_per_entry(len(regions), lead)
-        if all(_is_boxes(entry) for entry in regions):
+        if all(map(_is_boxes, regions)):
             return cls._of_boxes(regions, each, height, width)
         entries = [_entry(entry, i) for i, entry in enumerate(regions)]
         sizes = [len(entry.shapes) for entry in entries]
@@ -86,7 +85,9 @@ class RegionTable:
         def entries() -> list[_Entry]:
             return [_entry(entry, i) for i, entry in enumerate(regions)]
 
-        boxes = _boxes(np.concatenate(regions).astype(np.float64), entries, height, width)
+        boxes = _boxes(
+            np.concatenate(regions).astype(np.float64, copy=False), entries, height, width
+        )
         return cls(
             np.repeat(np.stack([stops - sizes, stops], axis=1), each, axis=0),
             boxes,
@@ -250,23 +251,28 @@ def _boxes(
     width: int,
 ) -> NDArray[np.int64]:
     """Check boxes given as shares of the image and return their pixels."""
+    from sightline.metrics import _kernels as kernels
 
-    def refuse(bad: Any, why: str) -> None:
-        if bad.any():
-            k = int(np.argmax(bad))
-            names = [(i, number) for i, entry in enumerate(entries()) for number in entry.numbers]
-            place = "region {1} of regions[{0}]".format(*names[k])
-            raise InputError(f"{place} {why}: {tuple(boxes[k].tolist())}")
-
-    corners = np.ascontiguousarray(boxes.T)
-    refuse(~np.isfinite(corners).all(axis=0), "has a box that is not finite")
-    far = ((corners < -1) | (corners > 2)).any(axis=0)
-    refuse(far, "has box edges that are no shares of the image in [0, 1]")
-    order = (corners[2:] < corners[:2]).any(axis=0)
-    refuse(order, "must be a box (x0, y0, x1, y1) with x0 ≤ x1 and y0 ≤ y1")
-    pixels, outside = boxes_pixels(boxes, height, width)
-    refuse(outside, "lies wholly outside the image")
+    pixels = np.zeros(boxes.shape, np.int64)
+    faults = np.empty(len(boxes), np.uint8)
+    kernels.box_pixels(np.ascontiguousarray(boxes), height, width, pixels, faults)
+    if faults.any():
+        fault = int(faults[faults > 0].min())
+        k = int(np.argmax(faults == fault))
+        names = [(i, number) for i, entry in enumerate(entries()) for number in entry.numbers]
+        place = "region {1} of regions[{0}]".format(*names[k])
+        raise InputError(f"{place} {_FAULTS[fault]}: {tuple(boxes[k].tolist())}")
     return pixels
+
+
+# By the numbers that `_kernels` has for them.
+_FAULTS = (
+    "is fine",
+    "has a box that is not finite",
+    "has box edges that are no shares of the image in [0, 1]",
+    "must be a box (x0, y0, x1, y1) with x0 ≤ x1 and y0 ≤ y1",
+    "lies wholly outside the image",
+)
 
 
 def _from_mask(

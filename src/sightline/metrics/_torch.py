@@ -196,7 +196,7 @@ def _fused_regions(
 ) -> RegionCounts:
     """Count each region's pixels above and at the cuts of its map, or at its own."""
     owner, region = table.rows(rows.start, rows.stop)
-    known = ordered.regions(table, owner - rows.start, region)
+    known = ordered.regions(table, rows, len(owner))
     at = known.owner
     budget, over, tied = selected.budget[at], selected.above[at], selected.tied[at]
     size, energy, above, upto = known.counted(cuts[at])
@@ -317,7 +317,7 @@ def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
         changes["curves"] = counts.curves + nan.to(torch.float32)
     if counts.regions is not None:
         part = counts.regions
-        owner = torch.as_tensor(part.map - rows.start, device=nan.device)
+        owner = sent(part.map - rows.start, nan.device)
         more = {name: getattr(part, name) + nan[owner] for name in names[:3]}
         budget = part.selected.budget + nan[owner]
         changes["regions"] = replace(part, **more, selected=replace(part.selected, budget=budget))
@@ -451,7 +451,7 @@ def _regions(
     """Count each region's pixels above and at the cuts of its map."""
     owner, region = table.rows(rows.start, rows.stop)
     device = values.device
-    at = torch.as_tensor(owner - rows.start, device=device)
+    at = sent(owner - rows.start, device)
     parts = [getattr(selected, field.name)[at] for field in fields(selected)]
     cut = cuts[at]
     masked = table.offsets[region + 1] > table.offsets[region]
@@ -508,7 +508,7 @@ def _boxes(
     values: Tensor, scale: Tensor, boxes: Any, at: Tensor, cuts: Tensor, wanted: list[int]
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sum over boxes by integral images: pixels, energy, counts above and up to the wanted cuts."""
-    x0, y0, x1, y1 = torch.as_tensor(boxes, device=values.device).unbind(1)
+    x0, y0, x1, y1 = sent(boxes, values.device).unbind(1)
     size = ((x1 - x0) * (y1 - y0)).to(F64)
 
     def over(image: Tensor) -> Tensor:

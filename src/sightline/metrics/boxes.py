@@ -206,6 +206,15 @@ def box_iou_curves(
     numpy.ndarray
         ``(images, thresholds)``; NaN rows for images without boxes. Everything about
         `max_box_accuracy`, resampling included, comes from this table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import box_iou_curves
+    >>> heat = np.zeros((1, 4, 4))
+    >>> heat[0, :2, :2] = 1
+    >>> box_iou_curves(heat, [[(0, 0, 0.5, 0.5)]], thresholds=(0, 0.5))
+    array([[0.25, 1.  ]])
     """
     maps, keep = _prepare(attention, sign, ignore)
     levels = np.arange(100) / 100 if thresholds is None else np.asarray(thresholds, np.float64)
@@ -225,7 +234,16 @@ def _min_max(maps: NDArray[np.float64], keep: NDArray[np.bool_]) -> NDArray[np.f
 
 
 class MaxBoxAccuracy(NamedTuple):
-    """Accuracy averaged over the IoU levels; for each level its accuracy and chosen threshold."""
+    """Accuracy averaged over the IoU levels; for each level its accuracy and chosen threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import box_iou_curves, max_box_accuracy
+    >>> curves = box_iou_curves(np.eye(4)[None], [[(0, 0, 1, 1)]])
+    >>> max_box_accuracy(curves)
+    MaxBoxAccuracy(value=1.0, accuracy=(1.0, 1.0, 1.0), threshold=(0, 0, 0))
+    """
 
     value: float
     accuracy: tuple[float, ...]

@@ -32,7 +32,17 @@ __all__ = [
 
 
 class RegionIoU(NamedTuple):
-    """The IoU of one region, with what chance gives and what is possible at these areas."""
+    """The IoU of one region, with what chance gives and what is possible at these areas.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import compute_per_bbox_iou
+    >>> from sightline.records import Annotation, Region
+    >>> door = Annotation("a", regions=(Region("door", box=(0.5, 0.5, 1, 1)),))
+    >>> compute_per_bbox_iou(np.eye(4), door, 75)
+    [RegionIoU(label='door', iou=0.3333333333333333, chance=0.14285714285714285, ceiling=1.0)]
+    """
 
     label: str
     iou: float
@@ -53,6 +63,15 @@ def compute_image_iou(
     """IoU with the union of an annotation's regions, laid over the map; ignored pixels left out.
 
     Parameters as in `compute_iou`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import compute_image_iou
+    >>> from sightline.records import Annotation, Region
+    >>> left = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
+    >>> compute_image_iou(np.array([[4.0, 3.0, 2.0, 1.0]]), left, 75).iou
+    np.float64(0.5)
     """
     maps, keep = _kept(attention, annotation)
     mask = _one_row(annotation.union_mask(*keep.shape), keep)
@@ -75,6 +94,17 @@ def compute_per_bbox_iou(
     Attention on other instances of the same thing lowers it, annotated or not: read it beside
     `bbox_recall`. Parameters as in
     `compute_iou`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import compute_per_bbox_iou
+    >>> from sightline.records import Annotation, Region
+    >>> sides = Region("left", box=(0, 0, 0.5, 1)), Region("right", box=(0.5, 0, 1, 1))
+    >>> heat = np.array([[4.0, 3.0, 2.0, 1.0]])
+    >>> found = compute_per_bbox_iou(heat, Annotation("a", regions=sides), 50)
+    >>> [(one.label, one.iou) for one in found]
+    [('left', 1.0), ('right', 0.0)]
     """
     if len(check_maps(attention).shape) != 2:
         raise InputError("compute_per_bbox_iou takes one map (H, W); for batches use score_maps")
@@ -123,12 +153,27 @@ def bbox_recall(
 
     It does not fall directly when the map marks instances that nobody annotated, but it does fall
     as they use up the pixels to select; and a map that selects everything has recall 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import bbox_recall
+    >>> bbox_recall(np.array([[0.1, 0.2, 0.3, 0.9]]), np.array([[0, 0, 1, 1]]), 75)
+    np.float64(0.5)
     """
     return compute_recall(attention, mask, percentile, selection=selection, sign=sign, ties=ties)
 
 
 class FeatureScore(NamedTuple):
-    """A score over all regions with one label."""
+    """A score over all regions with one label.
+
+    Examples
+    --------
+    >>> from sightline.metrics import aggregate_by_feature_type
+    >>> found = aggregate_by_feature_type([[("window", 0.2), ("door", 0.5)], [("window", 0.4)]])
+    >>> found["window"].n, round(found["window"].mean, 3)
+    (2, 0.3)
+    """
 
     mean: float
     std: float

@@ -37,7 +37,16 @@ __all__ = [
 
 
 class IoU(NamedTuple):
-    """An IoU with the two areas without which it cannot be read."""
+    """An IoU with the two areas without which it cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import compute_iou
+    >>> found = compute_iou(np.array([[0.1, 0.2], [0.3, 0.9]]), np.array([[0, 0], [1, 1]]), 75)
+    >>> float(found.iou), float(found.attention_area), float(found.annotation_area)
+    (0.5, 0.25, 0.5)
+    """
 
     iou: Array
     attention_area: Array

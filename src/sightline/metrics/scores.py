@@ -218,6 +218,15 @@ class RegionScores(Columns):
     ----------
     map, region
         Which map of the flattened batch, and which of its regions (its number in the annotation).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import score_maps
+    >>> halves = [(0, 0, 0.5, 1), (0.5, 0, 1, 1)]
+    >>> found = score_maps(np.ones((1, 4, 4)), np.eye(4, dtype=bool), regions=[halves]).regions
+    >>> found.region.tolist(), found["coverage"].tolist()
+    ([0, 1], [0.5, 0.5])
     """
 
     def __init__(self, part: _Part, counts: RegionCounts, table: RegionTable) -> None:
@@ -248,6 +257,16 @@ class Scores(Columns):
     …, 1, linear between thresholds and at a vertical step its upper end. ``"pr"``: the precision at
     the recalls 0, 0.01, …, 1, that of the highest threshold which reaches the recall. Pixels of one
     value are one threshold. NaN for an empty annotation, the ROC also where all is annotated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import score_maps
+    >>> scores = score_maps(np.eye(4)[None], np.eye(4, dtype=bool))
+    >>> scores["coverage"].tolist(), scores["iou@75"].tolist(), "auc_roc" in scores
+    ([1.0], [1.0], True)
+    >>> scores.to_frame().shape[0]
+    1
     """
 
     def __init__(

@@ -120,7 +120,14 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Chance(Formula):
-    """The score of a map that knows nothing."""
+    """The score of a map that knows nothing.
+
+    Examples
+    --------
+    >>> from sightline.metrics import METRICS
+    >>> METRICS["coverage"].chance.formula, METRICS["auc_roc"].chance.formula
+    ('g', '0.5')
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +170,15 @@ class MetricSpec:
     share
         Whether a value is a hit or a miss (a share where pixels tie), so that a mean over images
         is a share of them.
+
+    Examples
+    --------
+    >>> from sightline.metrics import METRICS
+    >>> spec = METRICS["coverage"]
+    >>> spec.direction, spec.range, spec.category, spec.aliases
+    ('higher', (0.0, 1.0), 'energy', ('energy_based_pointing_game', 'relevance_mass'))
+    >>> spec.function([[0.0, 1.0]], [[0, 1]])
+    np.float64(1.0)
     """
 
     name: str

@@ -39,6 +39,13 @@ class ModelCard:
         What was measured, by name.
     details : dict
         How it was trained: command, seconds, parameters, …
+
+    Examples
+    --------
+    >>> from sightline.models import MODELS
+    >>> card = MODELS["demo/vit"]
+    >>> card.name, card.family, sorted(card.figures)[:2]
+    ('demo/vit', 'dinov2_with_registers', ['accuracy_held_out', 'accuracy_training'])
     """
 
     name: str

@@ -51,6 +51,12 @@ class Family:
         What the configuration holds while the network runs.
     restored : tuple of str
         Attributes of modules that a pass changes, and that the next must find as they were.
+
+    Examples
+    --------
+    >>> from sightline.models import FAMILIES
+    >>> FAMILIES["vit"].title, FAMILIES["vit"].kind, FAMILIES["swin"].kind
+    ('ViT', 'tokens', 'stages')
     """
 
     title: str

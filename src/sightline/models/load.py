@@ -60,6 +60,14 @@ class Description:
     detect : callable, optional
         For a detector: turns what the network returns into `Detections`, whose classes are then
         `classes`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.models import Description, Preprocess, load_model
+    >>> network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 16, 16), torch.nn.Flatten(1))
+    >>> load_model(network, Description(["0"], Preprocess(size=(32, 32)), patch=16, name="tiny"))
+    Model('tiny', 32x32 squash, patch 16x16, 1 layers, 0 heads, 0 classes)
     """
 
     layers: Sequence[str]

@@ -41,6 +41,14 @@ class Detections(NamedTuple):
         something: their product is how sure the detector is of the class.
     objectness : Tensor (batch, boxes) or None
         How sure the detector is that a box holds anything; None where it does not say.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.models import Detections
+    >>> found = Detections(torch.tensor([[[0.0, 0.0, 0.5, 1.0]]]), torch.tensor([[[0.9, 0.2]]]))
+    >>> found.boxes.shape, found.probabilities.argmax(-1).tolist(), found.objectness is None
+    (torch.Size([1, 1, 4]), [[0]], True)
     """
 
     boxes: Tensor
@@ -62,6 +70,14 @@ class Output(NamedTuple):
         the mean of the patches. The model fills it in.
     detections : Detections or None
         None where the network detects nothing.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.models import Output
+    >>> output = Output(torch.zeros(1, 4), torch.zeros(1, 8, 2, 2))
+    >>> output.logits.shape, output.features.shape, output.detections
+    (torch.Size([1, 4]), torch.Size([1, 8, 2, 2]), None)
     """
 
     logits: Tensor | None
@@ -81,6 +97,17 @@ class Inputs(NamedTuple):
         The way there of each image.
     keys : tuple of int
         A number for each that follows from its image alone; random numbers are drawn from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> from sightline.models import Description, Preprocess, load_model
+    >>> network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 16, 16))
+    >>> model = load_model(network, Description(["0"], Preprocess(size=(32, 32)), patch=16))
+    >>> inputs = model.prepare(np.zeros((64, 48, 3), np.uint8))
+    >>> inputs.pixels.shape, len(inputs.geometries)
+    (torch.Size([1, 3, 32, 32]), 1)
     """
 
     pixels: Tensor
@@ -124,6 +151,15 @@ class Model:
         Names of the classes of its detections; empty where the network detects nothing.
     suffix : int
         How many tokens stand after the patches (those of YOLOS for detections).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.models import Description, Preprocess, load_model
+    >>> network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 16, 16), torch.nn.ReLU())
+    >>> model = load_model(network, Description(["0", "1"], Preprocess(size=(32, 32)), patch=16))
+    >>> len(model.layers), model.heads, model.classes, model.fitted(fit="crop").preprocess.fit
+    (2, 0, (), 'crop')
     """
 
     name: str

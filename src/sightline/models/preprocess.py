@@ -57,6 +57,15 @@ class Preprocess:
     Notes
     -----
     Padding has the value 0 after this: the mean colour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.models import Preprocess
+    >>> preprocess = Preprocess(size=(32, 32), fit="crop")
+    >>> values, way = preprocess(np.zeros((48, 64, 3), np.uint8))
+    >>> values.shape, way.visible_box
+    ((3, 32, 32), (0.11904761904761904, 0.0, 0.8809523809523809, 1.0))
     """
 
     size: tuple[int, int] | None = (224, 224)

@@ -44,6 +44,15 @@ class HasPrototypes(Protocol):
     `PrototypeNetwork` has it; a network of your own needs these two, and comes in through
     ``load_model(network, Description(...))``. An attribute `sources`, a tuple of `Source`, may say
     where the prototypes were taken from.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.models import HasPrototypes, PrototypeNetwork
+    >>> trunk = torch.nn.Conv2d(3, 2, 4, 4)
+    >>> network = PrototypeNetwork(trunk, torch.nn.Sigmoid(), torch.rand(6, 2), torch.rand(3, 6))
+    >>> isinstance(network, HasPrototypes), isinstance(trunk, HasPrototypes)
+    (True, False)
     """
 
     @property
@@ -221,6 +230,16 @@ class PrototypePatch:
         What the similarity to it says for each class.
     image : array of uint8 (height, width, 3)
         The whole image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.models import PrototypePatch
+    >>> from sightline.models.prototypes import Source
+    >>> source = Source("Gothic", seed=1, index=2, cell=(0, 0), box=(0, 0, 16, 16), similarity=9)
+    >>> patch = PrototypePatch(0, source, {"Gothic": 1.0}, np.zeros((64, 64, 3), np.uint8))
+    >>> patch.crop().shape, patch.crop(margin=4).shape
+    ((16, 16, 3), (20, 20, 3))
     """
 
     number: int

@@ -34,11 +34,28 @@ def shown(value: Any) -> str:
 
 
 class SightlineError(Exception):
-    """Base of every error that Sightline raises on purpose."""
+    """Base of every error that Sightline raises on purpose.
+
+    Examples
+    --------
+    >>> from sightline.records import InputError, SightlineError, UnknownNameError
+    >>> [issubclass(error, SightlineError) for error in (InputError, UnknownNameError)]
+    [True, True]
+    """
 
 
 class InputError(SightlineError, ValueError):
-    """An argument or a file does not fit; the message names it, the expectation and the value."""
+    """An argument or a file does not fit; the message names it, the expectation and the value.
+
+    Examples
+    --------
+    >>> from sightline.metrics import compute_coverage
+    >>> compute_coverage([[0.5]], [[1, 0]])
+    Traceback (most recent call last):
+    ...
+    sightline.records.errors.InputError: mask must have the maps' height and width 1×1; got shape
+    1×2
+    """
 
 
 class MapError(InputError):
@@ -48,6 +65,16 @@ class MapError(InputError):
     ----------
     index : int
         Position of the map in the flattened batch.
+
+    Examples
+    --------
+    >>> from sightline.metrics import score_maps
+    >>> from sightline.records import MapError
+    >>> try:
+    ...     score_maps([[[0.5, 0.1]], [[float("nan"), 0.1]]], [[True, False]])
+    ... except MapError as error:
+    ...     error.index
+    1
     """
 
     def __init__(self, message: str, index: int) -> None:
@@ -56,11 +83,28 @@ class MapError(InputError):
 
 
 class UnknownNameError(SightlineError, KeyError):
-    """A name that is not in its table."""
+    """A name that is not in its table.
+
+    Examples
+    --------
+    >>> from sightline.metrics import METRICS
+    >>> METRICS["coverag"]
+    Traceback (most recent call last):
+    ...
+    sightline.records.errors.UnknownNameError: unknown metric 'coverag'; did you mean
+    'coverage'? Known: ...
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class MissingPackageError(SightlineError, ImportError):
-    """A package of an extra is missing; the message holds the line that installs it."""
+    """A package of an extra is missing; the message holds the line that installs it.
+
+    Examples
+    --------
+    >>> from sightline.records import MissingPackageError
+    >>> issubclass(MissingPackageError, ImportError)
+    True
+    """

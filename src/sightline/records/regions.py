@@ -84,6 +84,13 @@ class Region:
         Where it comes from: the record of the file.
     score : float or None
         Confidence of a region that a machine proposed.
+
+    Examples
+    --------
+    >>> from sightline.records import Region
+    >>> door = Region("door", box=(0, 0.5, 0.5, 1))
+    >>> door.to_mask(2, 4).astype(int).tolist(), door.difficult
+    ([[0, 0, 0, 0], [1, 1, 0, 0]], False)
     """
 
     label: str = ""
@@ -163,6 +170,13 @@ class Annotation:
         Labels of the whole image: styles, a class.
     dropped : tuple of Region
         Regions wholly outside the image or hidden; they keep their `index` and are never drawn.
+
+    Examples
+    --------
+    >>> from sightline.records import Annotation, Region
+    >>> facade = Annotation("a.jpg", 200, 100, (Region("door", box=(0, 0, 0.5, 1)),), ("Gothic",))
+    >>> facade.union_mask(2, 4).astype(int).tolist(), facade.labels
+    ([[1, 1, 0, 0], [1, 1, 0, 0]], ('Gothic',))
     """
 
     image_id: str

@@ -18,6 +18,12 @@ def row_schema() -> pa.Schema:
     The key is everything before `value`. `region` is null for the union of all regions, `layer`
     and `head` are null where there is none or heads are fused. `area` is the annotated share of
     the image; chance and ceiling are derived from it and are not stored.
+
+    Examples
+    --------
+    >>> from sightline.records import ROW_SCHEMA, row_schema
+    >>> row_schema() is ROW_SCHEMA, row_schema().names[:3], row_schema().field("value").type
+    (True, ['study', 'rules', 'image'], DataType(double))
     """
     import pyarrow as pa
 

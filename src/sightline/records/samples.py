@@ -33,6 +33,15 @@ class Sample:
         The image's file, None when it is drawn.
     load : callable
         Returns the image; called anew by each `image()`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.records import Annotation, Sample
+    >>> black = np.zeros((4, 6, 3), np.uint8)
+    >>> one = Sample("a", Annotation("a", labels=("Gothic",)), load=lambda: black)
+    >>> one.labels, one.image().shape
+    (('Gothic',), (4, 6, 3))
     """
 
     image_id: str

@@ -11,6 +11,7 @@ from sightline.records import InputError
 from sightline.report._feed import Feed, counted, labelled_images, layers_missing, told
 from sightline.report._pictures import maps_missing, pictures_missing
 from sightline.results._catalogue import BASELINE
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ def stored_checks(store: StoreFigures) -> dict[str, list[str]]:
     """Return the models of each check that the study asked for; of ways of randomising, too."""
     found: dict[str, dict[str, None]] = {}
     for one in store.results.manifest.get("checks", ()):
-        name = f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
+        name = full_name(one)
         check, _, rest = str(one["check"]).partition("/")
         for key in (check, f"{check}/{rest.partition('/')[0]}"):
             found.setdefault(key, {})[name] = None
@@ -71,7 +72,7 @@ def _curves_of(store: StoreFigures, model: str) -> list[str]:
     """Return the measures of a model that are curves."""
     found: dict[str, None] = {}
     for one in store.results.manifest.get("checks", ()):
-        name = f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
+        name = full_name(one)
         if one["check"] == "faithfulness" and name == model:
             found |= dict.fromkeys(one["options"].get("measures") or ())
     return [one for one in _CURVES if one in found]
@@ -275,7 +276,7 @@ def _draws(table: pd.DataFrame) -> str:
 
 
 def _is_in(one: Any, table: pd.DataFrame) -> bool:
-    full = f"{one['model']}@{one['variant']}" if one["variant"] else one["model"]
+    full = full_name(one)
     same = (table["model"] == full) & (table["method"] == one["method"])
     return bool((same & (table["target"] == one["target"])).any())
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sightline.records import InputError, UnknownNameError
 from sightline.report._feed import direction_of, labelled_images
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -258,10 +259,8 @@ def said(what: str, metric: str) -> str:
 def signs_of(store: StoreFigures, lines: Lines) -> list[str]:
     """Return how the values of the maps of lines are read."""
     found = {
-        (f"{one['model']}@{one['variant']}" if one["variant"] else one["model"], one["method"]):
-            one["sign"]
-        for one in store.results.manifest["sources"]
-    }  # fmt: skip
+        (full_name(one), one["method"]): one["sign"] for one in store.results.manifest["sources"]
+    }
     return [found[line.model, line.picks[0].method] for line in lines.lines]
 
 

@@ -13,6 +13,7 @@ from sightline.metrics import METRICS
 from sightline.report._feed import counted
 from sightline.report.references import CITED_BY_METHODS, CITED_BY_METRICS, REFERENCES
 from sightline.report.tables import tex
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -189,8 +190,7 @@ def _labels(results: Results) -> str:
 
 def _maps(results: Results) -> str:
     models, methods = results.models, list(dict.fromkeys(results.methods))
-    layers = {f"{one['model']}{'@' if one['variant'] else ''}{one['variant']}": one
-              for one in results.manifest["models"]}  # fmt: skip
+    layers = {full_name(one): one for one in results.manifest["models"]}
     told = [
         f"{name} ({layers[name]['layers']} layers, weights {layers[name]['digest'][:8]}, fit "
         f"{layers[name]['fit']})"

@@ -32,6 +32,7 @@ from sightline.report.prototypes import Benchmarks, benchmark_html
 from sightline.report.tables import best_printed
 from sightline.report.words import interval_words, number
 from sightline.results import detection_table
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -501,7 +502,7 @@ def _files(content: Content) -> str:
         ("Packages", ", ".join(f"{k} {v}" for k, v in manifest["versions"].items())),
     ]
     for one in manifest["models"]:
-        name = f"{one['model']}{'@' if one['variant'] else ''}{one['variant']}"
+        name = full_name(one)
         rows.append((f"Weights of {name}", str(one["digest"])))
     shown = table_html(
         [Head("What", number=False), Head("Value", number=False)],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sightline.metrics import METRICS
 from sightline.metrics.selection import Threshold
 from sightline.records import InputError, UnknownNameError
-from sightline.results._views import Name, full_model, quote
+from sightline.results._views import Name, full_model, full_name, quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -257,10 +257,9 @@ def _check(what: str, value: int | str | None, known: Iterable[int | str]) -> No
 
 
 def _source(one: Mapping[str, Any]) -> _Source:
-    base, variant = one["model"], one["variant"]
     return _Source(
-        f"{base}@{variant}" if variant else base,
-        base,
+        full_name(one),
+        one["model"],
         one["method"],
         one["group"],
         one["target"],

@@ -6,16 +6,25 @@ from __future__ import annotations
 # ruff: noqa: S608
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.metrics import METRICS
 from sightline.records import row_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Name", "full_model", "keys", "quote", "read_files", "same_keys", "scores_sql"]
+__all__ = [
+    "Name",
+    "full_model",
+    "full_name",
+    "keys",
+    "quote",
+    "read_files",
+    "same_keys",
+    "scores_sql",
+]
 
 AREA = "attention_area"
 # What rows beside those of metrics hold: the selected share, chance, and what a uniform map gets.
@@ -68,6 +77,15 @@ def full_model(table: str = "") -> str:
     """Return the SQL of a model's full name, ``base@variant``."""
     dot = f"{table}." if table else ""
     return f"{dot}model || CASE {dot}variant WHEN '' THEN '' ELSE '@' || {dot}variant END"
+
+
+def full_name(one: Mapping[str, Any]) -> str:
+    """Return the full name of the model of what a manifest lists.
+
+    >>> full_name({"model": "demo/vit", "variant": "seed2"})
+    'demo/vit@seed2'
+    """
+    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
 
 
 def read_files(paths: Iterable[Path]) -> str:

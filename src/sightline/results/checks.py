@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.records import UnknownNameError
 from sightline.results._catalogue import refuse
-from sightline.results._views import full_model, quote
+from sightline.results._views import full_model, full_name, quote
 from sightline.results.leaderboard import so_far
 
 if TYPE_CHECKING:
@@ -45,21 +45,17 @@ def checks_table(
     if check is not None and check not in NAMES:
         raise UnknownNameError(f"unknown check {check!r}. Known: {', '.join(NAMES)}")
     for what, name in (("model", model), ("method", method)):
-        found = dict.fromkeys(_full(one) if what == "model" else one["method"] for one in known)
+        found = dict.fromkeys(full_name(one) if what == "model" else one["method"] for one in known)
         if name is not None and name not in found:
             refuse(f"checks of {what}", name, found)
     frame = tables.frame(_sql(check, model, method, measure))
     frame = _read(frame).sort_values("order", kind="stable") if len(frame) else _read(frame)
-    groups = {(_full(one), one["method"]): one["group"] for one in known}
+    groups = {(full_name(one), one["method"]): one["group"] for one in known}
     pairs = zip(frame["model"], frame["method"], strict=True)
     frame["group"] = [groups.get(pair, "") for pair in pairs]
     frame = frame[list(_COLUMNS)].reset_index(drop=True)
     frame.attrs["note"] = _note(tables, frame)
     return frame
-
-
-def _full(one: Mapping[str, Any]) -> str:
-    return f"{one['model']}@{one['variant']}" if one["variant"] else str(one["model"])
 
 
 def _sql(check: str | None, model: str | None, method: str | None, measure: str | None) -> str:

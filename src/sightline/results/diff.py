@@ -12,7 +12,7 @@ from sightline.records import InputError
 from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import connect, fetch_frame
 from sightline.results._state import check_shards, row_shards
-from sightline.results._views import full_model, keys, read_files, same_keys
+from sightline.results._views import full_model, full_name, keys, read_files, same_keys
 from sightline.store import open_store
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> pd.DataFrame:
 
 def _shown(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a manifest that decides what scores come out."""
-    models = {f"{m['model']}@{m['variant']}".removesuffix("@"): m for m in manifest["models"]}
+    models = {full_name(one): one for one in manifest["models"]}
     sources = {
         "/".join(
             str(one[key]) for key in ("model", "variant", "method", "target", "seed", "check")

@@ -48,6 +48,13 @@ class Alpha:
         Of the interval.
     reason : str
         Why a figure is NaN, or "".
+
+    Examples
+    --------
+    >>> from sightline.stats import krippendorff_alpha
+    >>> two = krippendorff_alpha([[1, 2, 1, 2], [1, 2, 1, 1]])
+    >>> round(two.value, 3), two.units, two.raters, two.level
+    (0.533, 4, 2, 'nominal')
     """
 
     value: float

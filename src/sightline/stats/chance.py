@@ -31,6 +31,13 @@ class References:
         Chance in closed form of a selection as large as the annotation, g / (2 − g).
     ceiling
         The largest IoU possible, min(a, g) / max(a, g).
+
+    Examples
+    --------
+    >>> from sightline.stats import iou_references
+    >>> found = iou_references(0.1, 0.1)  # 10% of the pixels are selected, 10% annotated
+    >>> round(float(found.closed), 4), round(float(found.ceiling), 4)
+    (0.0526, 1.0)
     """
 
     closed: NDArray[np.float64]

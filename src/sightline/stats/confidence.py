@@ -57,6 +57,13 @@ class Interval:
         How often such an interval holds the true value.
     reason
         Why the ends are NaN, or a mean's ends are equal; else "".
+
+    Examples
+    --------
+    >>> from sightline.stats import interval
+    >>> one = interval([0.3])
+    >>> one.value, one.low, one.reason
+    (0.3, nan, 'too few images: 1, an interval needs 2')
     """
 
     value: float
@@ -77,6 +84,13 @@ class Intervals:
     """What `Interval` says, for each column of a table: arrays with one entry a column.
 
     `std` and `median` are NaN where the table holds sums: they do not tell them.
+
+    Examples
+    --------
+    >>> from sightline.stats import intervals
+    >>> found = intervals([[1, 0], [1, 1], [0, 0], [1, 0]], kind="share")
+    >>> len(found), found.value.tolist(), found.at(1).method
+    (2, [0.75, 0.25], 'wilson')
     """
 
     value: NDArray[np.float64]

@@ -89,6 +89,15 @@ class Null:
     draws
         The drawn means, where they were asked for. Lines scored on the same images with the same
         seed have the same exchanges in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.stats import torus_scores, torus_shift
+    >>> peak = np.eye(4)[:1, :, None] * np.eye(4)[0]  # one map, highest in a corner
+    >>> null = torus_shift(torus_scores(peak, peak > 0, "pointing"), draws=99)
+    >>> null.kind, null.value, round(null.mean, 4), null.n
+    ('torus', 1.0, 0.0625, 1)
     """
 
     kind: Literal["cross-image", "torus"]

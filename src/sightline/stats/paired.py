@@ -44,6 +44,13 @@ class Effect(NamedTuple):
 
     `dz` is the mean difference in standard deviations of the differences. `rank_biserial` is the
     share of rank sums in favour minus the share against, from −1 to 1.
+
+    Examples
+    --------
+    >>> from sightline.stats import effect_size
+    >>> effect = effect_size([0.5, 1.0, 1.5])
+    >>> round(effect.dz, 3), effect.rank_biserial
+    (2.0, 1.0)
     """
 
     dz: float
@@ -72,6 +79,13 @@ class Comparison:
         Shares of images on which a is above b, within 1e-9 of it, below it.
     reason
         Why a figure is NaN; else "".
+
+    Examples
+    --------
+    >>> from sightline.stats import compare_paired
+    >>> found = compare_paired([0.5, 0.4, 0.6], [0.4, 0.4, float("nan")])
+    >>> found.n, found.undefined, round(found.difference, 3), found.better, found.equal
+    (2, 1, 0.05, 0.5, 0.5)
     """
 
     n: int
@@ -104,6 +118,13 @@ class Family:
     holm, bh, max_t
         The same, corrected over the family: by Holm, by Benjamini and Hochberg, and by the
         step-down maximum of the studentised differences.
+
+    Examples
+    --------
+    >>> from sightline.stats import compare_family
+    >>> found = compare_family([[0.1, 0.1], [0.2, -0.1]] * 3)
+    >>> found.difference.round(3).tolist(), found.n.tolist(), found.p.tolist()
+    ([0.15, 0.0], [6, 6], [0.03125, 1.0])
     """
 
     difference: NDArray[np.float64]

@@ -44,6 +44,13 @@ class Selection:
         Images with a defined value of some candidate.
     reason
         Why the value is NaN; else "".
+
+    Examples
+    --------
+    >>> from sightline.stats import split_half
+    >>> found = split_half([[0.1, 0.5], [0.2, 0.6], [0.1, 0.7], [0.3, 0.6]])
+    >>> found.best, found.picks.tolist(), round(found.value, 3), found.n
+    (1, [0.0, 1.0], 0.6, 4)
     """
 
     value: float

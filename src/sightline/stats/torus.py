@@ -38,6 +38,15 @@ class TorusScores:
         What was scored.
     direction
         Which values are better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.stats import torus_scores
+    >>> peak = np.array([[[0.0, 1.0], [0.0, 0.0]]])
+    >>> scores = torus_scores(peak, peak > 0, "pointing")
+    >>> scores.n, scores.values.round(3).tolist(), scores.shifts[0].shape
+    (1, [1.0], (4,))
     """
 
     shifts: tuple[NDArray[np.float64], ...]

@@ -9,6 +9,8 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from sightline.records.paths import resolved
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -95,8 +97,8 @@ def is_inner_name(name: object, *, below: bool = False) -> bool:
 def leads_out(path: Path, folder: Path) -> bool:
     """Say whether a path in a folder leads out of it, by a link."""
     try:
-        return not path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError):  # a link to itself, or no name at all
+        return not resolved(path).is_relative_to(folder.resolve())
+    except (OSError, ValueError):  # a link to itself, or no name at all
         return True
 
 

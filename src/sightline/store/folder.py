@@ -117,12 +117,18 @@ class Store:
         try:
             found = read_json(path, lambda: how_to_mend(path))
         except FileNotFoundError as error:
-            raise InputError(f"{self.path}: no study is stored there ({path.name})") from error
+            told = f"{self.path}: no study is stored there ({path.name}){self._stored_below()}"
+            raise InputError(told) from error
         seen = found.get("format") if isinstance(found, dict) else None
         if seen != FORMAT:
             raise InputError(f"{path}: format must be {FORMAT}, got {shown(seen)}")
         _check_manifest(found, path)
         return found  # type: ignore[no-any-return]
+
+    def _stored_below(self) -> str:
+        """Name some studies that lie one folder deeper: runs was given for runs/first."""
+        found = sorted(file.parent.name for file in self.path.glob("*/manifest.json"))
+        return f"; below it are {', '.join(found[:5])}{', …' * (len(found) > 5)}" if found else ""
 
     def save_manifest(self, content: Mapping[str, Any]) -> None:
         """Write the manifest, with its checksum."""

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from sightline.checks.table import CHECKS
+from sightline.checks.table import CHECKS, Measure, Way
 from sightline.records import SightlineError
 from sightline.study import fields
 from sightline.study.part import Part
@@ -26,19 +26,6 @@ _REMOVED = CHECKS["faithfulness"].options
 _MOST = 4096  # images
 _STEPS = 100  # of a curve: its points are named by whole percents
 
-Way: TypeAlias = Literal["full", "top-down", "bottom-up", "single"]
-Measure: TypeAlias = Literal[
-    "deletion",
-    "insertion",
-    "road_morf",
-    "road_lerf",
-    "pixel_flipping",
-    "infidelity",
-    "max_sensitivity",
-    "faithfulness_correlation",
-    "completeness",
-    "random_logit",
-]
 _DISTINCT = AfterValidator(fields.without_repeats)
 _LISTED = BeforeValidator(fields.listed, json_schema_input_type=str | list[str])
 _Names: TypeAlias = Annotated[tuple[str, ...], _LISTED, _DISTINCT] | None

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import pandas as pd
 from fastapi import Depends, Query
 
-from sightline.api.choice import MethodWord, ModelWord, TargetWord, full_name, read_words
+from sightline.api.choice import MethodWord, ModelWord, TargetWord, read_words
 from sightline.api.problems import Refusal, not_found, of_store, wrong
 from sightline.api.routes._cells import layer_of, records
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import Answer, Reading
 from sightline.api.state import Served
+from sightline.results._views import full_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -18,6 +18,7 @@ from sightline.report._lines import Lines, lines_where
 from sightline.report.feeding import StoreFigures
 from sightline.report.scores import Scored
 from sightline.results._catalogue import BASELINE, Where
+from sightline.results._views import full_name
 from sightline.results.leaderboard import CHOSEN, so_far
 
 if TYPE_CHECKING:
@@ -352,7 +353,7 @@ def choose_heads(served: Served, words: AskedTable, *, regions: bool = False) ->
 def with_heads(served: Served) -> set[tuple[str, str]]:
     """Return the models and methods of which single heads are stored."""
     return {
-        (f"{one['model']}@{one['variant']}" if one["variant"] else one["model"], one["method"])
+        (full_name(one), one["method"])
         for one in served.manifest["sources"]
         if not one["check"] and any(head is not None for head in one["heads"])
     }

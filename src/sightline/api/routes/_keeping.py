@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
-from sightline.analysis._kept import Kept
+from sightline._kept import Kept
 from sightline.api.sizes import bytes_of
 from sightline.api.state import Served
 

@@ -30,6 +30,8 @@ router = APIRouter(tags=["images"])
 Warn = Literal["cropped", "undefined", "dropped", "no regions"]
 
 # Below this, a part of the annotated area was cut off.
+# Fields that an image has in lists and alone.
+_FACTS = ("image", "labels", "split", "width", "height", "area")
 _WHOLE = 1 - 1e-6
 _LOST = ("outside", "hidden")
 _SHOWN_BY_BROWSERS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
@@ -234,14 +236,14 @@ def _check(value: str, known: set[str], field: str) -> None:
         raise wrong(f"no {field} {value!r} is stored{hint} Stored: {shown}", field)
 
 
+def _facts(one: Image) -> dict[str, Any]:
+    """Return what is told of an image in lists and alone."""
+    return {name: getattr(one, name) for name in _FACTS}
+
+
 def _summary(one: Image, scored: _Scored) -> ImageSummary:
     return ImageSummary(
-        image=one.image,
-        labels=one.labels,
-        split=one.split,
-        width=one.width,
-        height=one.height,
-        area=one.area,
+        **_facts(one),
         regions=one.regions,
         value=scored.value,
         chance=scored.chance,
@@ -264,12 +266,7 @@ def image_detail(image_id: str, served: Here) -> ImageDetail:
     """Tell what is annotated on an image, and what the study's classifiers say of it."""
     one = served.image(image_id)
     return ImageDetail(
-        image=one.image,
-        labels=one.labels,
-        split=one.split,
-        width=one.width,
-        height=one.height,
-        area=one.area,
+        **_facts(one),
         regions=tuple(_regions(served, one)),
         predictions=served.kept("predictions", lambda: _predictions(served)).get(image_id, ()),
     )

@@ -281,7 +281,7 @@ def _rank(found: ImageFigures, rule: Rule, means: dict[str, Mean]) -> float | No
 def _about(served: Served, panel: _Panel, rule: Rule) -> str:
     """Say what a reader of the numbers must know."""
     rows, columns = panel.shape
-    where = "the model's own cells" if panel.on_grid else "pixels over the image"
+    where = "cells, the model's own" if panel.on_grid else "pixels over the image"
     over = "images" if panel.label is None else f"regions labelled {panel.label}"
     parts = [f"scored on {rows} × {columns} {where}", f"means are over all {over}"]
     if rule.named("iou") not in map(str, means_of(served).names(rule, [rule.named("iou")])):

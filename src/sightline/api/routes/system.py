@@ -16,7 +16,7 @@ from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Request
 
 from sightline import __version__
-from sightline.api.choice import AskedTable, choose_line, full_name
+from sightline.api.choice import AskedTable, choose_line
 from sightline.api.problems import PROBLEMS, Refusal
 from sightline.api.schemas import (
     Choice,
@@ -36,6 +36,7 @@ from sightline.metrics import METRICS
 from sightline.metrics.spec import MetricSpec
 from sightline.records import SightlineError
 from sightline.results._catalogue import BASELINE
+from sightline.results._views import full_name
 from sightline.results.detection import detection_names
 from sightline.results.images import COLUMNS
 from sightline.results.prototypes import benchmark_names

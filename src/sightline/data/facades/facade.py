@@ -50,6 +50,13 @@ class FacadePart:
     number : int
         Its place among all that the plan provides for: the same instance has the same number at
         any size, and after any change of the facade.
+
+    Examples
+    --------
+    >>> from sightline.data import Facade
+    >>> part = Facade.generate(seed=0, index=3).parts[0]
+    >>> part.label, part.role, part.mask.shape, 0 < part.visible <= 1
+    ('bell tower', 'tower', (224, 224), True)
     """
 
     label: str

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sightline.records import Annotation, InputError, to_image_id
@@ -24,6 +25,7 @@ __all__ = [
     "check_flags",
     "check_score",
     "check_units",
+    "existing",
     "has_half",
     "items",
     "located",
@@ -167,6 +169,24 @@ def check_units(units: Any) -> Units:
     if units not in ("normalised", "pixels"):
         raise InputError(f"units must be 'normalised' or 'pixels', got {show(units)}")
     return units  # type: ignore[no-any-return]
+
+
+def existing(path: Any, missing: str) -> Path:
+    """Return an absolute path of what is there, which stays right when the working folder changes.
+
+    >>> existing("no such folder", "must be a folder of XML files; there is nothing")
+    Traceback (most recent call last):
+    sightline.records.errors.InputError: no such folder: must be a folder of XML files; there is
+    nothing
+    """
+    try:
+        found = Path(path).absolute()
+        there = found.exists()
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"path {path!r} is not the name of a file or folder: {error}") from error
+    if not there:
+        raise InputError(f"{path}: {missing}")
+    return found
 
 
 def check_flags(flags: Any) -> tuple[str, ...]:

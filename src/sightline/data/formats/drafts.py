@@ -38,6 +38,14 @@ class AnnotationFile(NamedTuple):
         The split of each image that has one.
     taxonomy : Taxonomy
         The labels of regions, with those above them.
+
+    Examples
+    --------
+    >>> from sightline.data import AnnotationFile
+    >>> from sightline.records import Annotation, Taxonomy
+    >>> said = AnnotationFile({"a": Annotation("a")}, {"a": "a.jpg"}, {"a": "test"}, Taxonomy())
+    >>> list(said.annotations), said.names["a"], said.splits["a"]
+    (['a'], 'a.jpg', 'test')
     """
 
     annotations: dict[str, Annotation]

@@ -34,7 +34,7 @@ from sightline.data.formats.shapes import (
 from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from sightline.data.problems import Problems
     from sightline.records import Annotation, Region
@@ -50,8 +50,15 @@ def is_plain(content: Any) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def read_plain(content: dict[str, Any], problems: Problems) -> AnnotationFile:
-    """Return what a parsed file says; where it declares labels, those are all there are."""
+def read_plain(
+    content: dict[str, Any],
+    problems: Problems,
+    size_of: Callable[[str], Size | None] | None = None,
+) -> AnnotationFile:
+    """Return what a parsed file says; where it declares labels, those are all there are.
+
+    `size_of` knows the images with regions in pixels whose size the file leaves out.
+    """
     content = present(content)
     if content.get("version") != 1:
         raise InputError(f"version must be 1, got {show(content.get('version'))}")
@@ -68,6 +75,8 @@ def read_plain(content: dict[str, Any], problems: Problems) -> AnnotationFile:
             record = present(as_object(record))
             regions = items({"regions": [], **record}, "regions")
             draft = _read_image(record, names, splits)
+            if units == "pixels" and size_of is not None and draft.size is None and regions:
+                draft.size = size_of(record["image"])
             _read_regions(regions, draft, units, problems, place)
             annotations[draft.image_id] = draft.finish()
     if not len(taxonomy):

@@ -177,6 +177,7 @@ def _normalise(flat: Sequence[float], units: Units, size: Size | None) -> list[f
         if not low <= value <= high:
             raise InputError(
                 f"coordinate {value:g} is far outside the image in normalised units, where it runs "
-                "from 0 to 1; for pixels say units 'pixels' and give width and height"
+                "from 0 to 1; for pixels give units 'pixels', and width and height where the image "
+                "is not at hand (columns of a CSV file)"
             )
     return list(flat)

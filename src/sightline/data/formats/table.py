@@ -22,8 +22,9 @@ from sightline.data.formats.shapes import box_shape
 from sightline.records import InputError, Taxonomy, to_image_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from sightline.data.formats.checks import Size
     from sightline.data.problems import Problems
 
 __all__ = ["COLUMNS", "OPTIONAL", "read_table"]
@@ -56,8 +57,13 @@ class _Box(NamedTuple):
     facts: Facts
 
 
-def read_table(content: str, problems: Problems) -> AnnotationFile:
-    """Return what a file's text says; a row without corners is an image without boxes."""
+def read_table(
+    content: str, problems: Problems, size_of: Callable[[str], Size | None] | None = None
+) -> AnnotationFile:
+    """Return what a file's text says; a row without corners is an image without boxes.
+
+    `size_of` knows the images with boxes in pixels whose size the file leaves out.
+    """
     images: dict[str, _Image] = {}
     boxes: list[tuple[_Image, _Box]] = []
     columns, rows = _rows(content)
@@ -69,7 +75,10 @@ def read_table(content: str, problems: Problems) -> AnnotationFile:
                 boxes.append((image, box))
     for image, box in boxes:  # when all is known about their images
         with problems.at(f"line {box.line}"):
-            units, size = image.facts.get("units", "normalised"), image.facts.get("size")
+            units = image.facts.get("units", "normalised")
+            if units == "pixels" and size_of is not None and "size" not in image.facts:
+                image.facts["size"] = size_of(image.facts["name"])
+            size = image.facts.get("size")
             image.draft.add(box.number, box_shape(box.corners, units, size), box.facts)
     return _finish(images)
 

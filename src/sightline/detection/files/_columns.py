@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.data.formats import checks
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import finite, lines
 from sightline.records import InputError
@@ -20,23 +21,8 @@ __all__ = ["existing", "read_words", "same_width"]
 
 
 def existing(path: Any, what: str) -> Path:
-    """Return an absolute path of what is there.
-
-    >>> existing("no such folder", "a folder of XML files")
-    Traceback (most recent call last):
-    sightline.records.errors.InputError: no such folder: must be a folder of XML files; there is
-    nothing
-    """
-    from pathlib import Path
-
-    try:
-        found = Path(path).absolute()
-        there = found.exists()
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"path {path!r} is not the name of a file or folder: {error}") from error
-    if not there:
-        raise InputError(f"{path}: must be {what}; there is nothing")
-    return found
+    """Return an absolute path of what is there, and must be `what`."""
+    return checks.existing(path, f"must be {what}; there is nothing")
 
 
 def read_words(

@@ -60,6 +60,15 @@ class Band:
         Mean share of images that lost every region, and with it their value.
     n, undefined : int
         Images with and without a value to begin with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.stats.sparsity import dropout_sweep
+    >>> field = np.arange(16.0).reshape(4, 4)
+    >>> (band,) = dropout_sweep([field] * 2, [[field >= 12, field < 2]] * 2, 75, (0.5,), 20)
+    >>> band.rate, round(band.value, 3), band.low <= band.mean <= band.high
+    (0.5, 0.667, True)
     """
 
     rate: float
@@ -98,6 +107,16 @@ class DeltaBand:
         Why there is no p-value, or "".
     p_draws : array (draws,)
         The p-value of each draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.stats.sparsity import delta_under_dropout
+    >>> good = np.arange(16.0).reshape(4, 4)
+    >>> masks = [[good >= 14, (good >= 12) & (good < 14)]] * 3
+    >>> (band,) = delta_under_dropout([good] * 3, [-good + 16] * 3, masks, 75, (0.3,), 20)
+    >>> band.value, band.same_sign, band.n
+    (1.0, 1.0, 3)
     """
 
     rate: float

@@ -44,6 +44,13 @@ class Atoms:
         How many pixels a group has.
     index : array of int (H, W)
         The group of each pixel; -1 where no region is, -2 where pixels are ignored.
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import atoms_of
+    >>> atoms = atoms_of([[[1, 1, 0, 0]], [[0, 1, 1, 0]]])  # two regions that overlap
+    >>> atoms.regions, atoms.pixels.tolist(), atoms.total
+    (2, [1, 1, 1], 4)
     """
 
     member: NDArray[np.bool_]
@@ -173,6 +180,13 @@ class Overlaps:
         Selected pixels in each group of pixels; shares of tied ones count as such.
     selected : array (n,)
         Selected pixels, NaN where the selection is undefined.
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import overlaps
+    >>> line = overlaps([[[0.1, 0.2, 0.3, 0.4]]], [[[[0, 0, 1, 1]]]], 50)
+    >>> len(line), line.selected.tolist(), line.iou().tolist()
+    (1, [2.0], [1.0])
     """
 
     atoms: tuple[Atoms, ...]

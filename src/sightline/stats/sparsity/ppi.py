@@ -32,7 +32,15 @@ _FEWEST = 4
 
 
 class Estimate(NamedTuple):
-    """A mean with its interval, over n images."""
+    """A mean with its interval, over n images.
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import ppi_mean
+    >>> found = ppi_mean([0.2, 0.4, 0.3], [0.1, 0.3, 0.2], [0.2, 0.3, 0.1])
+    >>> round(found.gold_only.value, 3), found.gold_only.n
+    (0.3, 3)
+    """
 
     value: float
     low: float
@@ -62,6 +70,13 @@ class PPI:
         Of the intervals.
     reason : str
         Why there is no estimate, or "".
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import ppi_mean
+    >>> found = ppi_mean([0.2, 0.4, 0.3], [0.1, 0.3, 0.2], [0.2, 0.3, 0.1, 0.2])
+    >>> found.n_gold, found.n_rest, found.target, found.confidence
+    (3, 4, 'population', 0.95)
     """
 
     value: float
@@ -362,6 +377,14 @@ class Joined:
         Against the gold annotation, over the gold images.
     joined : PPI
         Gold and completed together.
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import joined
+    >>> nan = float("nan")
+    >>> four = joined([0.1, 0.2, 0.1, 0.2], [0.3, 0.4, 0.2, 0.4], [0.4, 0.5, 0.3, nan])
+    >>> round(four.sparse.value, 3), round(four.completed.value, 3), four.gold.n, four.joined.n_rest
+    (0.15, 0.325, 3, 1)
     """
 
     sparse: Estimate

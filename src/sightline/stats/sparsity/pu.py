@@ -56,6 +56,13 @@ class PU:
         Whether recall was pooled over images with similar counts.
     reason : str
         Why there is no value or interval, or "".
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import pu_iou
+    >>> found = pu_iou([0.9, 0.7], [0.02, 0.02], 0.1, [4, 4], images=["a", "b"])
+    >>> found.images, round(found.value, 3), found.n, found.pooled
+    (('a', 'b'), 0.552, 2, True)
     """
 
     value: float
@@ -83,6 +90,13 @@ class PUBand:
         The frequencies tried, and the corrected IoU at each.
     n : int
         Images.
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import pu_band
+    >>> band = pu_band([0.9, 0.7], [0.02, 0.02], 0.1, images=["a", "b"], frequency=(0.5, 1))
+    >>> band.n, round(band.low, 3), round(band.high, 3), band.frequencies[[0, -1]].tolist()
+    (2, 0.154, 0.296, [0.5, 1.0])
     """
 
     low: float

@@ -79,6 +79,13 @@ class Divergence:
         Regions with and without a defined value.
     sentence : str
         What it says, and what it cannot say.
+
+    Examples
+    --------
+    >>> from sightline.stats.sparsity import divergence
+    >>> found = divergence([1, 0], [0.1, 0.1], [0.05, 0.05], 0.1, [0.02, 0.02])
+    >>> found.flags.tolist(), found.share, round(found.chance, 3)
+    ([True, False], 0.5, 0.02)
     """
 
     flags: NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""What was made and may be asked for again, up to a number of bytes."""
+"""What was made and may be asked for again, up to a number of things or bytes."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ class Kept(Generic[T]):
 
     Parameters
     ----------
-    most_bytes
-        To keep; what is larger is made and not kept.
+    most
+        To keep, in things or in what `size_of` counts; what is larger is made and not kept.
     size_of
-        How many bytes a thing takes.
+        How much a thing takes, say its bytes; each counts for 1 unless given.
 
     Examples
     --------
     >>> kept = Kept(10, len)
     >>> kept.get("a", lambda: "12345678"), kept.get("a", lambda: "not made")
     ('12345678', '12345678')
-    >>> kept.get("b", lambda: "123"), len(kept), kept.bytes
+    >>> kept.get("b", lambda: "123"), len(kept), kept.size
     ('123', 1, 3)
+    >>> last = Kept[int](1)
+    >>> last.get("a", lambda: 1), last.get("b", lambda: 2), last.get("a", lambda: 3)
+    (1, 2, 3)
     """
 
-    def __init__(self, most_bytes: int, size_of: Callable[[T], int]) -> None:
-        self.most_bytes, self.bytes = most_bytes, 0
+    def __init__(self, most: int, size_of: Callable[[T], int] = lambda _: 1) -> None:
+        self.most, self.size = most, 0
         self._size_of = size_of
         self._there: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
         self._coming: dict[Hashable, Future[T]] = {}
@@ -78,10 +81,10 @@ class Kept(Generic[T]):
     def _keep(self, key: Hashable, made: T, size: int) -> None:
         with self._lock:
             del self._coming[key]
-            if size > self.most_bytes:
+            if size > self.most:
                 return
             self._there[key] = made, size
-            self.bytes += size
-            while self.bytes > self.most_bytes:
+            self.size += size
+            while self.size > self.most:
                 _, (_, gone) = self._there.popitem(last=False)
-                self.bytes -= gone
+                self.size -= gone
