@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -19,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from tests.chromium import LACKING, launch
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-                None)  # fmt: skip
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 SERVE = "from sightline.cli import main; main()"
@@ -44,8 +43,8 @@ def needed() -> str:
 
 def _lacking() -> str:
     """Say what is lacking; empty where all is there."""
-    if CHROMIUM is None:
-        return "Chromium is not installed (Debian: apt install chromium)"
+    if LACKING:
+        return LACKING
     for name in ("playwright", "axe_playwright_python", "fastapi", "uvicorn"):
         if find_spec(name) is None:
             return f"{name} is not installed: pip install 'sightline[dev]'"
@@ -103,7 +102,7 @@ def browser() -> Iterator[Any]:
 
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as player:
-        opened = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = launch(player)
         yield opened
         opened.close()
 
@@ -154,6 +153,21 @@ def open_page(app_url: str, request: pytest.FixtureRequest) -> Opens:
         return shown
 
     return opens
+
+
+def exporter(panel: Any) -> Any:
+    """Return the button of a panel that opens what can be saved of it."""
+    return panel.get_by_role("button", name=re.compile("^Export: ")).first
+
+
+def save(page: Any, button: Any, what: str, folder: Path) -> Path:
+    """Open a menu, choose what to save, and return the file."""
+    button.click()
+    with page.expect_download() as got:
+        page.get_by_role("menuitem", name=what).click()
+    path: Path = folder / got.value.suggested_filename
+    got.value.save_as(path)
+    return path
 
 
 def wait_until_shown(page: Any) -> None:

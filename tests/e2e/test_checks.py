@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.e2e.conftest import PHONE, needed, new_page, wait_until_shown
+from tests.e2e.conftest import PHONE, exporter, needed, new_page, save, wait_until_shown
 
 if needed():
     pytest.skip(needed(), allow_module_level=True)
@@ -36,15 +36,6 @@ def asked(url: str) -> dict[str, str]:
 def minus(value: float, sign: bool = False) -> str:
     text = f"{value:{'+' if sign else ''}.3f}"
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", "−")
-
-
-def save(page: Any, panel: Any, what: str, folder: Path) -> Path:
-    panel.get_by_role("button", name=re.compile("^Export: ")).first.click()
-    with page.expect_download() as got:
-        page.get_by_role("menuitem", name=what).click()
-    path: Path = folder / got.value.suggested_filename
-    got.value.save_as(path)
-    return path
 
 
 def test_verdicts_stand_with_their_numbers_and_the_guides_rule(
@@ -236,10 +227,11 @@ def test_layers_are_compared_with_the_next(open_page: Opens, app_url: str) -> No
 def test_figures_and_numbers_are_saved(open_page: Opens, app_url: str, tmp_path: Path) -> None:
     page = open_page("/checks")
     frame = page.locator(".chart-frame").first
-    svg = save(page, frame, "Figure as SVG", tmp_path).read_text("utf-8")
+    svg = save(page, exporter(frame), "Figure as SVG", tmp_path).read_text("utf-8")
     assert "More similar than the map of another image?" in svg
     assert "0.1" in svg
-    with save(page, page.locator("#verdicts"), "Data as CSV", tmp_path).open(newline="") as file:
+    button = exporter(page.locator("#verdicts"))
+    with save(page, button, "Data as CSV", tmp_path).open(newline="") as file:
         saved = list(csv.DictReader(file))
     lines = answer(f"{app_url}/api/checks/sanity")["lines"]
     assert [one["verdict"] for one in saved] == [line["verdict"] for line in lines]

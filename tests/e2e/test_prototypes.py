@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.e2e.conftest import PHONE, needed, new_page, wait_until_shown
+from tests.e2e.conftest import PHONE, needed, new_page, save, wait_until_shown
 
 if needed():
     pytest.skip(needed(), allow_module_level=True)
@@ -47,15 +47,6 @@ def shows(page: Any, told: dict[str, Any]) -> None:
     for place, copy in enumerate(("original", "focused", "dual")):
         expect(pictures.nth(place)).to_have_attribute("src", told[f"{copy}_png"])
     expect(page.locator(".prototypes-said")).to_have_text(told["sentence"])
-
-
-def save(page: Any, button: Any, what: str, folder: Path) -> Path:
-    button.click()
-    with page.expect_download() as got:
-        page.get_by_role("menuitem", name=what).click()
-    path: Path = folder / got.value.suggested_filename
-    got.value.save_as(path)
-    return path
 
 
 def test_the_overview_leads_from_a_cell_to_a_prototype_to_an_image(
@@ -103,6 +94,18 @@ def test_the_overview_leads_from_a_cell_to_a_prototype_to_an_image(
     assert words["steps"] == "hue:factor=0.4"
 
 
+def offers_all(page: Any, app_url: str) -> None:
+    """See that every parameter of every perturbation has a field with its ends or choices."""
+    for step in answer(f"{app_url}{API}")["offered"]:
+        for one in step["params"]:
+            field = page.get_by_label(f"{step['type']} {one['name']}", exact=True)
+            if one["choices"]:
+                assert field.locator("option").all_text_contents() == one["choices"]
+            else:
+                expect(field).to_have_attribute("min", f"{one['low']:g}")
+                expect(field).to_have_attribute("max", f"{one['high']:g}")
+
+
 def test_sliders_switches_and_keys_change_one_image(
     open_page: Opens, app_url: str, tmp_path: Path
 ) -> None:
@@ -110,15 +113,7 @@ def test_sliders_switches_and_keys_change_one_image(
     hue = {"type": "hue", "params": {"factor": 0.4}}
     shows(page, live(page, app_url, [hue]))
     slider = page.get_by_role("slider", name="hue factor")
-    offered = {one["type"]: one["params"] for one in answer(f"{app_url}{API}")["offered"]}
-    for name, params in offered.items():
-        for one in params:
-            field = page.get_by_label(f"{name} {one['name']}", exact=True)
-            if one["choices"]:
-                assert field.locator("option").all_text_contents() == one["choices"]
-            else:
-                expect(field).to_have_attribute("min", f"{one['low']:g}")
-                expect(field).to_have_attribute("max", f"{one['high']:g}")
+    offers_all(page, app_url)
     slider.press("End")
     hue = {"type": "hue", "params": {"factor": 0.5}}
     shows(page, live(page, app_url, [hue]))

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.e2e.conftest import needed, wait_until_shown
+from tests.e2e.conftest import exporter, needed, save, wait_until_shown
 
 if needed():
     pytest.skip(needed(), allow_module_level=True)
@@ -44,15 +44,6 @@ def called(line: dict[str, Any]) -> str:
     layer = "" if line["layer"] is None else f" · layer {line['layer']}"
     target = f" · {line['target']}" if line["target"] else ""
     return f"{line['model']} · {line['method']}{layer}{target}"
-
-
-def save(page: Any, panel: str, what: str, folder: Path) -> Path:
-    page.locator(panel).get_by_role("button", name=re.compile("^Export: ")).first.click()
-    with page.expect_download() as got:
-        page.get_by_role("menuitem", name=what).click()
-    path: Path = folder / got.value.suggested_filename
-    got.value.save_as(path)
-    return path
 
 
 def test_one_who_waits_is_told_how_far_the_report_has_come(
@@ -195,14 +186,15 @@ def test_verdicts_filter_the_pairs(report: Any, page: Any, open_page: Opens) -> 
 
 def test_charts_and_tables_are_saved(report: Any, open_page: Opens, tmp_path: Path) -> None:
     page = open_page("/sparsity")
-    svg = save(page, "#bands", "Figure as SVG", tmp_path).read_text("utf-8")
+    bands, scores = (exporter(page.locator(panel)) for panel in ("#bands", "#scores"))
+    svg = save(page, bands, "Figure as SVG", tmp_path).read_text("utf-8")
     assert "<path" in svg
     assert "Share of the labels left out" in svg
-    with save(page, "#scores", "Data as CSV", tmp_path).open(newline="") as file:
+    with save(page, scores, "Data as CSV", tmp_path).open(newline="") as file:
         lines = list(csv.DictReader(file))
     values = {float(one["iou"]) for one in lines}
     assert values == {one["iou"] for one in records(report, "lines")}
-    with save(page, "#bands", "Data as CSV", tmp_path).open(newline="") as file:
+    with save(page, bands, "Data as CSV", tmp_path).open(newline="") as file:
         assert {"band_low", "band_high"} <= set(next(csv.reader(file)))
 
 

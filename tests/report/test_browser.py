@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.chromium import LACKING, launch
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-                None)  # fmt: skip
 WIDTHS = {"wide": 1400, "narrow": 420}
 
 
 def _needed() -> str:
     """Say what is lacking; empty where all is there."""
-    if CHROMIUM is None:
-        return "Chromium is not installed (Debian: apt install chromium)"
+    if LACKING:
+        return LACKING
     for name in ("playwright", "axe_playwright_python"):
         if find_spec(name) is None:
             return f"{name} is not installed: pip install 'sightline[dev]'"
@@ -46,7 +46,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as player:
-        opened = player.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = launch(player)
         yield opened
         opened.close()
 
