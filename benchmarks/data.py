@@ -9,20 +9,18 @@ first use is not in it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.maps import ONE_THREAD, machine, progress, table
+from benchmarks.maps import ONE_THREAD, machine, progress, read_options, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -233,14 +231,7 @@ def rows(figures: dict[str, float]) -> list[list[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the images")
-    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    for child_only in ("--task", "--folder", "--images"):
-        parser.add_argument(child_only, help=argparse.SUPPRESS)
-    options = parser.parse_args(argv)
+    options = read_options(__doc__, argv, ("--task", "--folder", "--images"))
     if options.task:
         print(TASKS[options.task].measure(Path(options.folder), int(options.images)))
         return

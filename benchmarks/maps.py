@@ -274,6 +274,18 @@ def run_all(sizes: Sequence[int], passes: int) -> tuple[Figures, float]:
 # Telling.
 
 
+def read_options(
+    about: str | None, argv: Sequence[str] | None, child_only: Sequence[str]
+) -> argparse.Namespace:
+    """The words of a benchmark that starts itself again, which is told more: `child_only`."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the images")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    for name in child_only:
+        parser.add_argument(name, help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
 def progress(text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r{text:60}\r", end="", file=sys.stderr)

@@ -9,21 +9,19 @@ million rows, which are then queried. Seconds are wall clock; of a query the bes
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from argparse import RawDescriptionHelpFormatter
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.maps import ONE_THREAD, machine, progress, table
+from benchmarks.maps import ONE_THREAD, machine, progress, read_options, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -184,14 +182,7 @@ def costs(runs: dict[int, dict[str, float]]) -> list[list[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the images")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    for child_only in ("--task", "--study", "--out"):
-        parser.add_argument(child_only, help=argparse.SUPPRESS)
-    options = parser.parse_args(argv)
+    options = read_options(__doc__, argv, ("--task", "--study", "--out"))
     if options.task:
         call = {"run": run, "ask": ask}[options.task]
         print(json.dumps(call(Path(options.study), Path(options.out))))

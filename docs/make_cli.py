@@ -18,8 +18,17 @@ HEAD = "<!-- Written by docs/make_cli.py from the help texts in cli/. -->\n\n# C
 def render() -> str:
     """Return the page: every command with its arguments and options."""
     group: Any = typer.main.get_command(app)
-    parts = [HEAD, *_section(group), *_commands(group)]
+    parts = [HEAD, *_section(group), *_panels(group), *_commands(group)]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _panels(group: Any) -> list[str]:
+    """Return the commands by what they are for, as the help groups them."""
+    found: dict[str, list[str]] = {}
+    for name, command in group.commands.items():
+        found.setdefault(command.rich_help_panel, []).append(f"[{name}](#sightline-{name})")
+    rows = [f"| {panel} | {' · '.join(names)} |" for panel, names in found.items()]
+    return ["| for | commands |", "| --- | --- |", *rows, ""]
 
 
 def _commands(group: Any, above: str = "") -> list[str]:

@@ -109,6 +109,7 @@ header as uint32; the header, which is `MapHeader` as JSON, padded with spaces s
 starts at a multiple of 4; the raw, signed values as float32, row by row; then, for each index in
 `regions`, a mask of one bit a value (the most significant bit first, each mask padded to whole
 bytes); and last, where `ignore` is true, the mask of values that do not count.
+`sightline.api.binary.decode_map` reads them in Python.
 
 ## Speed
 

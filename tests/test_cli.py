@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import re
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -22,6 +22,7 @@ from sightline.data import read_annotations
 from sightline.data.datasets import load_dataset
 from sightline.data.report import inspect_dataset
 from sightline.metrics import METRICS
+from tests.scripts import printed_by
 
 ROOT = Path(__file__).parents[1]
 BOXES = """image,label,x0,y0,x1,y1
@@ -56,9 +57,11 @@ def score(files: Path, *options: object, out: str = "scores.csv", code: int = 0)
 def test_version_and_help() -> None:
     assert run("--version").stdout == f"sightline {sightline.__version__}\n"
     listed = run("--help").stdout
+    group: Any = typer.main.get_command(app)
     for command in app.registered_commands:
         name = command.name or getattr(command.callback, "__name__", "")
         assert f" {name} " in listed
+        assert group.commands[name].rich_help_panel in listed
         assert "Usage:" in run(name, "--help").stdout
     assert "cover the whole image" in " ".join(run("score", "--help").stdout.split())
 
@@ -216,6 +219,30 @@ def test_folder_that_is_a_file(tmp_path: Path) -> None:
     assert re.fullmatch(r"error: .*Not a directory.*\n", result.stderr)
 
 
+def test_score_shows_means_without_a_file_to_write(files: Path) -> None:
+    arguments = ("score", files / "maps", "--annotations", files / "boxes.csv")
+    out = run(*arguments).stdout
+    assert out.startswith(score(files).stdout.partition("Scores by image")[0])
+    assert "not kept; --out FILE.csv keeps them" in out
+    assert json.loads(run(*arguments, "--json").stdout)["out"] is None
+
+
+def test_score_tells_what_becomes_of_values_below_zero(files: Path) -> None:
+    assert "below 0" not in score(files).stdout
+    np.save(files / "maps" / "a.npy", np.linspace(-1, 1, 64).reshape(8, 8))
+    line = "Maps with values below 0: 1 of 2; these count as 0"
+    assert line in score(files).stdout
+    (note,) = json.loads(score(files, "--json").stdout)["notes"]
+    assert note.startswith(line)
+    assert "below 0" not in score(files, "--sign", "absolute").stdout
+
+
+def test_percentiles_that_look_like_shares_are_refused(files: Path) -> None:
+    said = score(files, "--percentiles", "90,0.9", code=2).stderr
+    hint = "percentiles go from 0 to 100, got 0.9; did you mean 90?"
+    assert said == f"error: --percentiles 90,0.9: {hint}\n"
+
+
 def test_wrong_choices_are_refused(files: Path) -> None:
     assert "absolute" in score(files, "--sign", "negative", code=2).stderr
     assert "include" in score(files, "--ties", "first", code=2).stderr
@@ -293,6 +320,22 @@ def test_inspect_shows_what_a_data_set_holds(churches: Path) -> None:
     assert "7 more: --all shows them." in out
     assert "part 24" not in out
     assert "part 24" in run("inspect", "wikichurches", churches, "--all").stdout
+
+
+def test_inspect_points_at_a_folder_that_has_the_name_of_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("inspect", "facades", "--count", 2, "--quick")
+    assert "folder" not in run(*options).stdout
+    Path("facades").mkdir()
+    out = run(*options).stdout
+    assert "For the folder facades that is here:\n  sightline inspect folder facades\n" in out
+    for path in ("./facades", "facades/"):
+        said = run("inspect", path, code=2).stderr
+        assert said.endswith(
+            f"the kind of data set comes first:\n  sightline inspect folder {path}\n"
+        )
 
 
 def test_inspect_prints_the_report_as_json(churches: Path) -> None:
@@ -460,22 +503,10 @@ def test_help_imports_nothing_heavy() -> None:
         "heavy = {'PIL', 'pandas', 'scipy', 'numba', 'torch', 'numpy', 'duckdb', 'pyarrow'}; "
         "print(*heavy & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    assert printed_by(code).strip() == ""
 
 
 # --- pages ---------------------------------------------------------------------------------------
-
-
-def test_page_of_the_commands_is_current() -> None:
-    spec = importlib.util.spec_from_file_location("make_cli", ROOT / "docs" / "make_cli.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == module.render(), (
-        "run python docs/make_cli.py"
-    )
 
 
 def _blocks(language: str) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
+import inspect
 import re
 import shlex
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,29 +24,12 @@ from benchmarks import data as data_bench
 from benchmarks import detection as detection_bench
 from benchmarks import maps as bench
 from benchmarks import study as study_bench
-from sightline import (
-    analysis,
-    data,
-    detection,
-    executors,
-    figures,
-    finetuning,
-    geometry,
-    maps,
-    metrics,
-    models,
-    prototypes,
-    records,
-    report,
-    results,
-    runner,
-    stats,
-    store,
-    study,
-)
+from sightline import data, maps, metrics, models, results, study
 from sightline.cli import app
 from sightline.study.files import parse_study
 from tests.loaded import loaded_once
+from tests.public import packages
+from tests.scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -145,30 +129,50 @@ def test_every_metric_has_a_row_and_a_section(name: str) -> None:
     assert f"\n## {name}\n" in PAGES["metrics.md"]
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        *(
-            sightline,
-            metrics,
-            data,
-            detection,
-            geometry,
-            models,
-            maps,
-            finetuning,
-            prototypes,
-            records,
-            figures,
-        ),
-        *(study, store, results, runner, executors, analysis, report, stats, stats.sparsity),
-    ],
-    ids=lambda m: m.__name__,
-)
-def test_every_public_name_is_on_the_page_of_the_api(module: Any) -> None:
+def test_every_public_name_is_on_the_page_of_the_api() -> None:
     named = set(re.findall(r"^::: [\w.]+\.(\w+)$|`(?:[\w.]+\.)?(\w+)`", PAGES["api.md"], re.M))
     names = {name for pair in named for name in pair if name}
-    assert set(module.__all__) - {"__version__"} <= names
+    for package in packages():
+        assert set(package.__all__) - {"__version__"} <= names, package.__name__
+
+
+def without_example(found: list[ModuleType]) -> set[str]:
+    """Return the public names that neither their docstring nor a block of a page shows.
+
+    A table has no docstring of its own: examples of others show it. Of a name that packages use for
+    different things, a block must also import from the right one.
+    """
+    blocks = [block for text in PAGES.values() for block in BLOCK.findall(text)]
+    pages = [body for language, body in blocks if language == "pycon"]
+    code = (file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
+    docstrings = ["\n".join(re.findall(r"^ *(?:>>>|\.\.\.) .*$", text, re.M)) for text in code]
+    things = {(one.__name__, name): getattr(one, name) for one in found for name in one.__all__}
+    lacking = set()
+    for (home, name), thing in things.items():
+        own = inspect.unwrap(thing) if callable(thing) else thing
+        documented = isinstance(own, FunctionType | type)
+        if isinstance(own, ModuleType) or name == "__version__":
+            continue
+        if documented and ">>> " in (own.__doc__ or ""):
+            continue
+        homes = {key[0]: one is thing for key, one in things.items() if key[1] == name}
+        words = "|".join(rf">>> from {place} import" for place, same in homes.items() if same)
+        texts = [text for text in pages + docstrings * (not documented) if name in text]
+        texts = [text for text in texts if all(homes.values()) or re.search(words, text)]
+        if not any(re.search(rf"\b{name}\b", text) for text in texts):
+            lacking.add(f"{home}.{name}")
+    return lacking
+
+
+def test_every_public_name_has_an_example() -> None:
+    assert without_example(packages()) == set()
+
+
+def test_a_name_without_an_example_is_told() -> None:
+    made = ModuleType("made")
+    made.__dict__.update(__all__=["unheard_of", "write_maps"])
+    made.__dict__.update(unheard_of=lambda: None, write_maps=lambda: None)
+    assert without_example([*packages(), made]) >= {"made.unheard_of", "made.write_maps"}
 
 
 @pytest.mark.parametrize("name", sorted(data.DATASETS))
@@ -210,6 +214,16 @@ def test_every_tool_and_target_of_the_benchmarks_is_documented() -> None:
     rows = re.search(r"## Targets\n\n.*\n.*\n((?:\|.*\n)+)", page)
     assert rows is not None
     assert rows[1].splitlines() == [f"| {' | '.join(row[:3])} |" for row in targets]
+
+
+def test_every_benchmark_is_listed_with_how_to_run_it() -> None:
+    table = PAGES["benchmarks.md"].partition("## What each tool does")[0]
+    listed = re.findall(r"^\| `benchmarks\.(\w+)[^`]*` \|.*\| (.*) ?\|$", table, re.MULTILINE)
+    runs = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py")} | {"calibration"}
+    assert {name for name, _ in listed} == runs
+    for name, options in listed:
+        for option in re.findall(r"`--(\w+)`", options):
+            assert option in (ROOT / "benchmarks" / f"{name}.py").read_text("utf-8")
 
 
 def test_every_figure_of_the_data_benchmark_is_documented() -> None:
@@ -271,11 +285,7 @@ def test_every_decision_is_listed() -> None:
     "name", ["metrics", "facades", "photos", "models", "methods", "figures", "cli"]
 )
 def test_written_pages_are_current(name: str) -> None:
-    spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_script(DOCS / f"make_{name}.py")
     assert PAGES[f"{name}.md"] == module.render(), f"run python docs/make_{name}.py"
 
 
@@ -295,6 +305,8 @@ def test_links_lead_to_files(page: str) -> None:
         file = here.parent / target
         assert file.is_file(), target
         assert not place or place[1:] in anchors(file.read_text("utf-8")), target + place
+    text = here.read_text("utf-8")
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors(text)
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))

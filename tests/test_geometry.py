@@ -300,6 +300,19 @@ def shown(name: str) -> tuple[int, int, Array, Annotation]:
     return width, height, image, Annotation("a.jpg", width, height, (region,), ("Gothic",))
 
 
+def fitted(
+    name: str, fit: str, short: int | None, style: Style, patch: int
+) -> tuple[Array, Annotation, Geometry]:
+    """An image as Pillow brings it to an input of 224 pixels, its annotation and the geometry."""
+    width, height, image, annotation = shown(name)
+    seen = process(image, fit, 224, short, style, patch)
+    goal = None if fit == "native" else 224
+    geometry = fit_geometry(
+        fit, width, height, size=goal, patch=patch, resize_to=short, offset=OFFSETS[style]
+    )
+    return seen, annotation, geometry
+
+
 def ends(mask: Array) -> Array:
     """The box around what is set, in cells."""
     found = _raster.mask_box(mask)
@@ -314,13 +327,8 @@ def ends(mask: Array) -> Array:
 def test_a_box_goes_where_pillow_takes_it_and_comes_back(
     name: str, fit: str, short: int | None, style: Style
 ) -> None:
-    width, height, image, annotation = shown(name)
-    patch, size = 14, 224
-    seen = process(image, fit, size, short, style, patch)
-    goal = None if fit == "native" else size
-    geometry = fit_geometry(
-        fit, width, height, size=goal, patch=patch, resize_to=short, offset=OFFSETS[style]
-    )
+    patch = 14
+    seen, annotation, geometry = fitted(name, fit, short, style, patch)
     columns, rows = geometry.grid
     assert seen.shape == (rows * patch, columns * patch) == geometry.size[::-1]
     carried = geometry.carry(annotation)
@@ -348,13 +356,8 @@ def test_a_box_goes_where_pillow_takes_it_and_comes_back(
 @pytest.mark.parametrize("name", IMAGES)
 @pytest.mark.parametrize(("fit", "short", "style"), CASES)
 def test_a_perfect_model_scores_one(name: str, fit: str, short: int | None, style: Style) -> None:
-    width, height, image, annotation = shown(name)
-    patch, size = 4, 224
-    seen = process(image, fit, size, short, style, patch)
-    goal = None if fit == "native" else size
-    geometry = fit_geometry(
-        fit, width, height, size=goal, patch=patch, resize_to=short, offset=OFFSETS[style]
-    )
+    patch = 4
+    seen, annotation, geometry = fitted(name, fit, short, style, patch)
     columns, rows = geometry.grid
     attention = seen.reshape(rows, patch, columns, patch).mean((1, 3))
     carried = geometry.carry(annotation)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import re
+import tomllib
 from email.message import Message
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-FILE = Path(__file__).parents[1] / ".ci" / "packages.py"
+from tests.scripts import load_script
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / ".ci" / "packages.py"
 
 
 @pytest.fixture(scope="module")
 def packages() -> Any:
     """The script."""
-    spec = importlib.util.spec_from_file_location("packages", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return load_script(FILE)
 
 
 class Package:
@@ -77,8 +76,33 @@ def test_a_silent_data_base_is_no_good_news(
     assert said in capsys.readouterr().out
 
 
+# What nothing imports by this name: uvicorn looks for the first two by itself, and the floor of
+# torchvision goes with that of torch.
+UNNAMED = {"httptools", "uvloop", "torchvision"}
+
+
+def test_every_dependency_is_imported_and_listed_once(packages: Any) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    listed = {"": project["dependencies"], **extras}
+    own = {
+        group: [packages.plain(re.match(r"[\w.-]+", line)[0]) for line in lines]  # type: ignore[index]
+        for group, lines in listed.items()
+        if group not in ("docs", "dev")  # programs and plug-ins
+    }
+    every = [name for names in own.values() for name in names if name != "sightline"]
+    assert sorted(set(every)) == sorted(every)
+    dev = {packages.plain(re.match(r"[\w.-]+", line)[0]) for line in extras["dev"]}  # type: ignore[index]
+    assert not dev & set(every), "dev has all extras"
+    text = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
+    modules = {"pillow": "PIL", "pot": "ot", "pyyaml": "yaml", "scikit-image": "skimage"}
+    names = {name: modules.get(name, name.replace("-", "_")) for name in every}
+    assert {name for name, module in names.items() if module not in imported} == UNNAMED
+
+
 def test_lint_looks_at_packages() -> None:
-    makefile = (FILE.parents[1] / "Makefile").read_text("utf-8")
+    makefile = (ROOT / "Makefile").read_text("utf-8")
     lint = makefile.partition("\nlint:")[2].partition("\n\n")[0]
     assert "pip check" in lint.replace("$(PIP)", "pip")
     assert ".ci/packages.py" in lint

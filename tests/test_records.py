@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +23,7 @@ from sightline.records import (
 )
 from sightline.records.paths import resolved
 from sightline.store.files import leads_out
+from tests.scripts import printed_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -271,8 +270,7 @@ def test_errors_are_value_errors() -> None:
 def test_import_is_light(module: str) -> None:
     heavy = "numpy", "numba", "pandas", "pyarrow", "scipy", "torch", "pycocotools", "PIL", "yaml"
     code = f"import sys, {module}; print(*(set({heavy}) & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert printed_by(code).split() == []
 
 
 def test_a_link_to_itself_leads_nowhere_in_every_python(tmp_path: Path) -> None:

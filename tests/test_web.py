@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import sys
@@ -12,17 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.scripts import load_script
+
 WEB = Path(__file__).parents[1] / "web"
 
 
 def load(name: str, folder: Path = WEB) -> Any:
     """Return a script as a module."""
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(folder / f"{name}.py")
 
 
 @pytest.fixture(scope="module")

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from types import ModuleType
+from tests.scripts import load_script
 
 PATH = Path(__file__).parents[1] / "web" / "make_fixtures.py"
 
 
 @pytest.fixture(scope="module")
-def made() -> ModuleType:
+def made() -> Any:
     """The module that writes the fixtures."""
-    spec = importlib.util.spec_from_file_location("make_fixtures", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script(PATH)
 
 
 def differs(seen: Any, wanted: Any, at: str = "") -> str:
@@ -42,14 +33,14 @@ def differs(seen: Any, wanted: Any, at: str = "") -> str:
     return next(filter(None, (differs(*pair) for pair in pairs)), "")
 
 
-def test_scores_are_current(made: ModuleType) -> None:
+def test_scores_are_current(made: Any) -> None:
     wanted = json.loads(made.text_of(made.make_scores()))
     assert differs(json.loads(made.SCORES.read_text("utf-8")), wanted) == "", (
         "run python web/make_fixtures.py"
     )
 
 
-def test_every_rule_and_sign_is_there(made: ModuleType) -> None:
+def test_every_rule_and_sign_is_there(made: Any) -> None:
     cases = json.loads(made.SCORES.read_text("utf-8"))["cases"]
     rules = {
         (line["rule"]["selection"], line["rule"]["ties"])
@@ -61,7 +52,7 @@ def test_every_rule_and_sign_is_there(made: ModuleType) -> None:
     assert {case["sign"] for case in cases} == {"positive", "absolute", "signed"}
 
 
-def test_colours_are_current(made: ModuleType) -> None:
+def test_colours_are_current(made: Any) -> None:
     assert made.COLOURS.read_text("utf-8") == made.text_of(made.make_colours())
 
 

@@ -66,9 +66,17 @@ class Kept(Generic[T]):
                 del self._coming[key]
             mine.set_exception(error)
             raise
-        self._keep(key, made, size)
+        with self._lock:
+            del self._coming[key]
+            self._keep(key, made, size)
         mine.set_result(made)
         return made
+
+    def put(self, key: Hashable, made: T) -> None:
+        """Keep a thing under a key, in place of what was there."""
+        size = self._size_of(made)
+        with self._lock:
+            self._keep(key, made, size)
 
     def peek(self, key: Hashable) -> T | None:
         """Return the thing of a key, if it is there."""
@@ -79,12 +87,13 @@ class Kept(Generic[T]):
             return self._there[key][0]
 
     def _keep(self, key: Hashable, made: T, size: int) -> None:
-        with self._lock:
-            del self._coming[key]
-            if size > self.most:
-                return
-            self._there[key] = made, size
-            self.size += size
-            while self.size > self.most:
-                _, (_, gone) = self._there.popitem(last=False)
-                self.size -= gone
+        """Keep a thing, and forget those that were not asked for the longest; locked."""
+        if key in self._there:
+            self.size -= self._there.pop(key)[1]
+        if size > self.most:
+            return
+        self._there[key] = made, size
+        self.size += size
+        while self.size > self.most:
+            _, (_, gone) = self._there.popitem(last=False)
+            self.size -= gone

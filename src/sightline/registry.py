@@ -39,9 +39,14 @@ class Registry(Mapping[str, T]):
     def __getitem__(self, name: str) -> T:
         if isinstance(name, str) and name in self._entries:
             return self._entries[name]
-        close = get_close_matches(str(name), self._entries, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        nearest = self.nearest(str(name))
+        hint = f"; did you mean {nearest!r}?" if nearest else "."
         raise UnknownNameError(f"unknown {self.kind} {name!r}{hint} Known: {', '.join(self)}")
+
+    def nearest(self, name: str) -> str | None:
+        """Return what may be meant by a name that is not known, if anything is near."""
+        close = get_close_matches(name, self._entries, n=1)
+        return close[0] if close else None
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries  # without looking for the nearest name

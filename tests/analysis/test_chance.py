@@ -15,7 +15,7 @@ from sightline.metrics import iou_chance, score_maps
 from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.results._lines import make_lines
-from sightline.stats.nulls import CrossScores, Direction, Null, best_of, cross_image
+from sightline.stats.nulls import CrossScores, Null, best_of, cross_image
 from tests.analysis.stores import COUNT, run, run_given, write_maps, write_odd
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from sightline.records.choices import Direction
     from sightline.results import Results
 
 FEW = 199

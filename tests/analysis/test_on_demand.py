@@ -460,6 +460,10 @@ def test_no_more_is_kept_than_there_is_room_for() -> None:
         kept.get(name, partial(make, name, 11 if name == "large" else 4))
     assert made == ["a", "b", "c", "b", "large", "large"]
     assert kept.size <= 10
+    kept.put("b", b"x" * 7)  # in place of the one before
+    assert (kept.peek("b"), kept.peek("c"), kept.size) == (b"x" * 7, None, 7)
+    kept.put("b", b"x" * 11)
+    assert (kept.peek("b"), kept.size) == (None, 0)
 
 
 def test_what_failed_is_tried_again() -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sightline.analysis import open_scenes
@@ -90,6 +91,18 @@ def test_scores_of_maps_read_again_are_the_stored_ones(
                 assert before.keys() == after.keys()
                 for key, value in before.items():
                     assert np.array_equal(value, after[key], equal_nan=True), (line.told(), key)
+
+
+def test_lines_are_those_of_the_leaderboard(sparse: Path) -> None:
+    with open_results(sparse) as results:
+        scenes = open_scenes(results)
+        choices: list[dict[str, Any]]
+        choices = [{}, {"layer": "all"}, {"metric": "coverage", "method": "cls"}]
+        for asked in choices:
+            board = results.leaderboard(**asked)[["model", "method", "layer"]]
+            wanted = [(*names, None if pd.isna(layer) else layer) for *names, layer in board.values]
+            found = [(line.model, line.method, line.layer) for line in scenes.lines(**asked)]
+            assert sorted(found, key=str) == sorted(wanted, key=str)
 
 
 def test_each_seed_has_maps_of_its_own(sparse: Path) -> None:

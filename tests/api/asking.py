@@ -9,12 +9,14 @@ import pandas as pd
 from sightline.api.binary import decode_map
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fastapi.testclient import TestClient
     from numpy.typing import NDArray
 
     from sightline.api.schemas import MapHeader
 
-__all__ = ["LINE", "Decoded", "get", "get_map", "refused", "same"]
+__all__ = ["LINE", "Decoded", "get", "get_map", "refused", "rows_of", "same"]
 
 LINE = ("value", "low", "high", "chance", "ceiling", "n", "undefined")
 
@@ -48,6 +50,17 @@ def refused(client: TestClient, path: str, status: int = 422, /, **words: Any) -
     assert answer.status_code == status, answer.text
     found: dict[str, Any] = answer.json()
     return found
+
+
+def rows_of(rows: pd.DataFrame, words: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the stored rows of the map that is asked for."""
+    base, _, variant = words["model"].partition("@")
+    own: pd.DataFrame = rows[(rows["model"] == base) & (rows["variant"] == variant)]
+    own = own[own["method"] == words["method"]]
+    for name in ("layer", "head", "seed"):
+        given = words.get(name)
+        own = own[own[name].isna() if given is None else own[name] == given]
+    return own
 
 
 def same(line: dict[str, Any], row: Any, names: tuple[str, ...] = LINE) -> None:

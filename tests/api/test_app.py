@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +14,7 @@ from sightline.api.schemas import Problem
 from sightline.api.security import SECURE
 from sightline.api.static_app import BuiltApp
 from sightline.records import InputError
+from tests.scripts import printed_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,8 +115,7 @@ def test_neither_the_library_nor_help_needs_the_web_packages() -> None:
         "import sys, sightline, sightline.cli.app, sightline.api; "
         "print([n for n in ('fastapi', 'uvicorn', 'starlette') if n in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed_by(code).strip() == "[]"
 
 
 # --- the built app -------------------------------------------------------------------------------

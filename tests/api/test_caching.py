@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sightline.api import caching, create_app
 from sightline.api.caching import AnswerCache, CachedAnswers, Encoded
-from sightline.api.state import Service, _Kept, store_version
+from sightline.api.state import Service, room_for, store_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,7 +155,7 @@ def test_the_memory_never_grows_beyond_its_bound(steps: list[tuple[int, int]]) -
 
 
 def test_what_is_kept_of_a_store_has_a_bound_in_bytes_too() -> None:
-    kept, made = _Kept(most=100, most_bytes=50_000), []
+    kept, made = room_for(100, most_bytes=50_000), []
 
     def make(name: str) -> dict[str, Any]:
         made.append(name)
@@ -165,6 +165,12 @@ def test_what_is_kept_of_a_store_has_a_bound_in_bytes_too() -> None:
         kept.get(name, partial(make, name))
     assert made == ["a", "b", "c", "b"]
     assert kept.get("large", lambda: np.zeros(10_000)).size == 10_000
+    assert kept.peek("large") is not None
+    assert len(kept) == 1
+    few = room_for(3)
+    for name in "abcd":
+        few.get(name, partial(int, 1))
+    assert [name for name in "abcd" if few.peek(name)] == ["b", "c", "d"]
 
 
 def test_what_was_used_last_stays() -> None:

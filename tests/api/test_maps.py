@@ -15,6 +15,7 @@ from sightline.api.colours import PALETTES, palette
 from sightline.api.drawing import coloured, outlined
 from sightline.metrics import score_maps
 from sightline.results import open_results
+from tests.api.asking import rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,12 +74,7 @@ def test_values_and_masks_are_those_that_were_scored(
         header, values, masks, ignore = decode_map(
             client.get(f"/api/maps/{image}", params=words).content
         )
-        base, _, variant = words["model"].partition("@")
-        own = rows[(rows["model"] == base) & (rows["variant"] == variant)]
-        own = own[own["method"] == words["method"]]
-        for name in ("layer", "head", "seed"):
-            given = words.get(name)
-            own = own[own[name].isna() if given is None else own[name] == given]
+        own = rows_of(rows, words)
         mask = np.logical_or.reduce(list(masks.values()))
         for region, inside in ((None, mask), *masks.items()):
             scores = score_maps(

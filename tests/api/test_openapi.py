@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import zlib
@@ -18,6 +17,7 @@ from schemathesis import checks as known_checks
 from sightline.api import schemas, schemas_review
 from sightline.api.app import openapi_schema
 from sightline.api.problems import MEDIA_TYPE
+from tests.scripts import load_script
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -106,11 +106,7 @@ def test_the_service_tells_this_schema(client: Any) -> None:
 
 
 def test_the_page_is_current() -> None:
-    spec = importlib.util.spec_from_file_location("make_rest", DOCS / "make_rest.py")
-    assert spec is not None
-    assert spec.loader is not None
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
+    maker = load_script(DOCS / "make_rest.py")
     text = maker.page()
     assert (DOCS / "rest.md").read_text("utf-8") == text, "run python docs/make_rest.py"
     for path, method, _ in ROUTES:

@@ -10,6 +10,7 @@ import pytest
 from sightline.api.binary import decode_map
 from sightline.metrics import METRICS, score_maps
 from sightline.results import open_results
+from tests.api.asking import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,12 +51,7 @@ def get(client: TestClient, path: str, **words: Any) -> Any:
 
 def stored(rows: pd.DataFrame, words: Mapping[str, Any], region: int | None) -> dict[str, Any]:
     """Return the stored scores of one map, each with chance and ceiling."""
-    base, _, variant = words["model"].partition("@")
-    own = rows[(rows["model"] == base) & (rows["variant"] == variant)]
-    own = own[own["method"] == words["method"]]
-    for name in ("layer", "head", "seed"):
-        given = words.get(name)
-        own = own[own[name].isna() if given is None else own[name] == given]
+    own = rows_of(rows, words)
     own = own[own["region"].isna() if region is None else own["region"] == region]
     return {row["name"]: row for row in own.to_dict("records")}
 

@@ -15,9 +15,9 @@ from sightline import load_dataset
 from sightline.checks import randomisation
 from sightline.checks.randomisation import randomised_rows, reference_rows, steps_of
 from sightline.checks.redraw import redrawn
-from sightline.checks.similarity import SIMILARITIES, Views, compare, resized
+from sightline.checks.similarity import Views, compare, resized
 from sightline.checks.stages import Stage, stages_of
-from sightline.checks.table import Job, Row
+from sightline.checks.table import SIMILARITIES, Job, Row
 from sightline.maps import METHODS, explain
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.records import Annotation, InputError, Sample

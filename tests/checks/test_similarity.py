@@ -14,7 +14,6 @@ from skimage.feature import hog as hog_of_skimage
 from skimage.metrics import structural_similarity
 
 from sightline.checks.similarity import (
-    SIMILARITIES,
     Views,
     compare,
     hog,
@@ -24,6 +23,7 @@ from sightline.checks.similarity import (
     spearman,
     ssim,
 )
+from sightline.checks.table import SIMILARITIES
 from sightline.records import InputError
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 from sightline.cli import app, printing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 STYLES = ("Gothic", "[i]Baroque")
@@ -26,6 +29,14 @@ def run(*arguments: object, code: int = 0, columns: int = 200) -> Any:
     result = runner.invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output
     return result
+
+
+@contextmanager
+def stopped() -> Iterator[Event]:
+    """Stop a run before its first task; in place of `running.stopping`."""
+    event = Event()
+    event.set()
+    yield event
 
 
 def error(*arguments: object) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import partial
 
 import pytest
@@ -13,6 +11,7 @@ from sightline import figures
 from sightline.figures import FIGURES
 from sightline.report import StoreFigures
 from tests.cli import small
+from tests.scripts import printed_by
 
 run = partial(small.run, "figures")
 
@@ -84,8 +83,7 @@ def test_figures_are_listed_without_matplotlib() -> None:
         "result = CliRunner().invoke(app, ['figures', '--json']); print(result.exit_code)\n"
         "print('pandas' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "False"]
+    assert printed_by(code).split() == ["0", "False"]
 
 
 @pytest.mark.parametrize("name", sorted(FIGURES))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,6 +10,7 @@ from sightline.maps import METHODS
 from sightline.models import MODELS, load_model
 from sightline.models.families import FAMILIES
 from tests.cli.small import run
+from tests.scripts import printed_by
 
 
 @pytest.mark.parametrize("columns", [80, 200])
@@ -123,11 +122,11 @@ def test_a_missing_package_is_one_line(package: str, arguments: list[str]) -> No
         "from sightline.cli import explaining; explaining._pick = lambda *_: ([], [])\n"
         f"result = CliRunner().invoke(app, {arguments!r}); print(result.exit_code, result.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("2 error: "), done.stdout
-    assert package in done.stdout
-    assert "pip install 'sightline[models]'" in done.stdout
-    assert len(done.stdout.strip().splitlines()) == 1
+    said = printed_by(code)
+    assert said.startswith("2 error: "), said
+    assert package in said
+    assert "pip install 'sightline[models]'" in said
+    assert len(said.strip().splitlines()) == 1
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -136,5 +135,4 @@ def test_help_imports_nothing_heavy() -> None:
         "[CliRunner().invoke(app, [c, '--help']) for c in ('explain', 'models', 'methods')]; "
         "print(*{'PIL', 'torch', 'numpy', 'transformers', 'safetensors'} & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    assert printed_by(code).strip() == ""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,10 +16,7 @@ from sightline.records import MissingPackageError
 from sightline.results import open_results
 from sightline.runner import plan_study
 from sightline.study import Study, load_study, photos_study, to_yaml
-from tests.cli.small import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.cli.small import run, stopped
 
 NAME = "pypi:efficientnet_lite0"
 
@@ -80,13 +75,6 @@ def test_the_demo_of_photos_ends_with_what_it_found(
 def test_a_stopped_demo_of_photos_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    event = Event()
-    event.set()
-
-    @contextmanager
-    def stopped() -> Iterator[Event]:
-        yield event
-
     monkeypatch.setattr("sightline.study.photos_study", small_study)
     monkeypatch.setattr(running, "stopping", stopped)
     said = run("demo", "--photos", "--out", tmp_path, code=130).stdout

@@ -41,6 +41,11 @@ def study(folder: Path) -> Path:
     return run_study(Study(name="s", data=data, **words), folder, workers=1).store.path
 
 
+def test_the_help_says_where_people_decide() -> None:
+    said = run("review", "--help").stdout
+    assert "decide in the browser: sightline serve STORE --review FOLDER" in said
+
+
 def test_people_are_asked_about_maps(folder: Path, tmp_path: Path) -> None:
     store = study(tmp_path)
     both = ("--map", "eyes near", "--map", "eyes far")

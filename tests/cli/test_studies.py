@@ -28,13 +28,15 @@ from sightline.executors import run_study
 from sightline.figures import FIGURES
 from sightline.maps import METHODS
 from sightline.report import StoreFigures
+from sightline.report.findings import find
+from sightline.report.scores import read_scores
 from sightline.results import open_results
 from sightline.runner import plan_study
 from sightline.store import Store
 from sightline.study import Study, demo_study, load_study
 from sightline.study.benchmark import DataChoice
 from sightline.study.model import Data, Engine, MethodEntry, ModelEntry
-from tests.cli.small import GIVEN, error, numbers, run, words, write_given
+from tests.cli.small import GIVEN, error, numbers, run, stopped, words, write_given
 from tests.report.few import draw_few
 
 if TYPE_CHECKING:
@@ -311,6 +313,25 @@ def test_what_is_wrong_with_a_study_is_one_line(
     assert not list(tmp_path.glob("runs/*/manifest.json"))
 
 
+@pytest.mark.parametrize("resolution", ["grid", "pixels"])
+def test_grids_of_different_sizes_in_one_table_are_told(
+    study: Path, tmp_path: Path, resolution: str
+) -> None:
+    for file in (tmp_path / "two").iterdir():
+        np.save(file, np.load(file)[:7, :5])
+    study.write_text(f"{study.read_text()}resolution: {resolution}\n")
+    said = run("run", study, "--out", tmp_path / "runs", "--workers", 1).stdout
+    assert ("Maps were scored on grids of different sizes" in said) == (resolution == "grid")
+    both = ("--a", "first", "--b", "second", "--by", "method")
+    beside = run("compare", tmp_path / "runs" / "given", *both).stdout
+    assert ("grids of different sizes" in beside) == (resolution == "grid")
+    alone = run("show", tmp_path / "runs" / "given", "--method", "first").stdout
+    assert "grids" not in alone
+    with open_results(tmp_path / "runs" / "given") as results:
+        heads = [one.head for one in find(results, read_scores(results)).limits]
+    assert ("Grids of different sizes" in heads) == (resolution == "grid")
+
+
 def test_a_study_that_is_not_there_or_cannot_be_stored(study: Path, tmp_path: Path) -> None:
     assert "none.yml: the study file cannot be read" in error("run", tmp_path / "none.yml")
     (tmp_path / "file").write_text("")
@@ -348,13 +369,6 @@ def test_a_stopped_run_says_how_to_go_on(
 def test_a_run_stopped_before_its_first_task(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    event = Event()
-    event.set()
-
-    @contextmanager
-    def stopped() -> Iterator[Event]:
-        yield event
-
     monkeypatch.setattr(running, "stopping", stopped)
     said = run("run", study, "--out", tmp_path, code=130).stdout
     assert "Stopped: 0 of 6 tasks stored." in said
@@ -513,7 +527,8 @@ def test_the_study_of_the_demo() -> None:
     assert [name for name, _ in found.checks.asked()] == ["randomisation", "faithfulness", "parts"]
 
 
-def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def shrink_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the demo have few images, methods and figures."""
     values = demo_study().to_dict()
     values |= {"models": ["demo/vit", "demo/cnn"], "layers": [0, -1], "percentiles": [90, 50]}
     values["data"]["count"] = 4
@@ -525,6 +540,10 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     few = DataChoice("facades", count=2, options={"seed": 7})
     monkeypatch.setattr("sightline.study.demo_benchmark", lambda: (asked, few))
     draw_few(monkeypatch, "leaderboard", "energy")  # reports have tests of their own
+
+
+def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_demo(monkeypatch)
     monkeypatch.chdir(tmp_path)
     said = run("demo", "--out", "my runs", "--workers", 1, columns=80).stdout
     store = Path("my runs/demo")

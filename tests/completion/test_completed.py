@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.completion.completed import (
-    completed,
-    completed_annotations,
-    export,
-    gold_annotations,
-    review_facts,
-)
+from sightline.completion.completed import completed, export, review_facts
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposals
 from sightline.data import load_dataset, read_annotation_file, read_annotations
@@ -70,14 +64,13 @@ def test_completed_is_what_was_given_and_what_people_accepted(journal: Journal) 
         ("p2", "edited", (3,), "bo"),
     ]
     assert (added[0].model, added[0].digest, added[0].prompt) == ("demo/vit-dino", "0123abcd", 0)
-    assert completed_annotations(journal).keys() == found.annotations.keys()
 
 
 def test_gold_is_what_was_drawn_from_scratch(journal: Journal) -> None:
-    found = gold_annotations(journal)
+    gold = completed(journal, "gold")
+    found, origins = gold.annotations, gold.origins
     assert {image: len(one.regions) for image, one in found.items()} == dict.fromkeys(GOLD, 1)
     assert {r.source for one in found.values() for r in one.regions} == {"drawn"}
-    origins = completed(journal, "gold").origins
     assert {one.item for one in origins} == {f"drawn-{image}" for image in GOLD}
     # Neither has anything of the other.
     items = {one.item for one in completed(journal).origins}
@@ -91,7 +84,7 @@ def test_gold_is_given_out_only_when_locked(journal: Journal, tmp_path: Path) ->
         event("reopen", "", "gil", mode="gold", image_id="", comment="missed"), expected=14
     )
     with pytest.raises(InputError, match="not locked yet"):
-        gold_annotations(journal)
+        completed(journal, "gold")
     facts = review_facts(journal)["gold"]
     assert not facts["locked"]
     assert [(one["by"], one["why"]) for one in facts["reopened"]] == [("gil", "missed")]
@@ -99,7 +92,7 @@ def test_gold_is_given_out_only_when_locked(journal: Journal, tmp_path: Path) ->
         Journal.create(tmp_path / "none.sqlite", load_dataset("facades", count=1)) as other,
         pytest.raises(InputError, match="has no gold set"),
     ):
-        gold_annotations(other)
+        completed(other, "gold")
     with pytest.raises(InputError, match="which must be one of completed, gold"):
         completed(journal, "all")  # type: ignore[arg-type]
 

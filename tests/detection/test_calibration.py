@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.detection.calibration import matches_reliability, reliability_curve
-from sightline.detection.matching import match_dataset
+from sightline.detection.calibration import reliability_curve
 from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 
 SCORES = st.one_of(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.7, 1.0]), st.floats(0, 1))
-BOX = (0, 0, 10, 10)
 
 
 @given(st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=20), st.integers(1, 12))
@@ -66,17 +64,6 @@ def test_nothing_is_undefined() -> None:
     assert math.isnan(found.ece)
     assert math.isnan(found.mce)
     assert math.isnan(reliability_curve([], [], binning="mass").ece)
-
-
-def test_matches_of_one_class_without_difficult_ones() -> None:
-    predictions = [[[BOX, 0.9, 1], [BOX, 0.6, 2], [(50, 0, 60, 10), 0.4, 1]]]
-    truths: Any = [[[BOX, 1], [BOX, 2, True]]]
-    matches = match_dataset(predictions, truths, protocol="voc")
-    assert matches_reliability(matches).count.sum() == 2
-    assert matches_reliability(matches, 1).ece == pytest.approx((0.1 + 0.4) / 2)
-    assert matches_reliability(matches, 2).count.sum() == 0
-    with pytest.raises(InputError, match="got 3"):
-        matches_reliability(matches, 3)
 
 
 def test_errors_name_what_is_wrong() -> None:

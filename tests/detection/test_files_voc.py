@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.data.readers.voc import VocObject, read_objects
+from sightline.data.readers.voc import VocObject, read_files
 from sightline.detection.columns import GroundTruth
 from sightline.detection.files.detect import find_format
 from sightline.detection.files.voc import read_voc_detections, read_voc_ground_truth
@@ -84,9 +84,10 @@ def test_splits_that_are_folders(tmp_path: Path) -> None:
 
 
 def test_objects_are_told_as_written(tmp_path: Path) -> None:
-    found = read_objects(_devkit(tmp_path))
-    assert found["2007_000032"] == []
-    assert found["2007_000027"][1] == VocObject("car", ("difficult", "truncated"), (1, 1, 5.5, 1))
+    found = read_files(_devkit(tmp_path))
+    assert found["2007_000032"].objects == []
+    second = found["2007_000027"].objects[1]
+    assert second == VocObject("car", ("difficult", "truncated"), (1, 1, 5.5, 1))
 
 
 @pytest.mark.parametrize(

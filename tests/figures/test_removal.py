@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.faithful import BETTER, CURVES
+from sightline.analysis.faithful import BETTER
+from sightline.checks.table import CURVES
 from sightline.figures.layers import draw_layer_changes
 from sightline.figures.removal import _MEASURES, draw_removal_curves
 from sightline.records import InputError, UnknownNameError

@@ -19,15 +19,9 @@ from sightline.models import Model, load_model
 from sightline.models.hooks import undisturbed
 from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, tiny
 from tests.maps.relu_networks import described, one_cell, plain, residual
+from tests.maps.seen import close
 
 IMAGES = make_images()
-
-
-def close(found: Any, wanted: Any, share: float = 1e-5) -> None:
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape
-    assert np.abs(found - wanted).max() <= share * np.abs(wanted).max()
-    assert np.abs(wanted).max() > 0
 
 
 def resnet() -> Model:

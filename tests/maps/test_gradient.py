@@ -12,7 +12,8 @@ from captum.attr import GradientShap, InputXGradient, Saliency  # type: ignore[i
 
 from sightline.maps import METHODS, explain
 from sightline.records import InputError, MissingPackageError
-from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, smooth, tiny
+from tests.maps.networks import CLASSES, linear, make_images, one_patch, smooth, tiny
+from tests.maps.seen import close, lies_on_one
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,13 +58,6 @@ def farthest(values: NDArray[Any]) -> NDArray[Any]:
     for place in np.ndindex(*found.shape):
         found[place] = max(values[:, place[0], place[1]], key=abs)
     return found
-
-
-def close(found: NDArray[Any], wanted: Any, share: float = 1e-5) -> None:
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape
-    assert np.abs(found - wanted).max() <= share * np.abs(wanted).max()
-    assert np.abs(wanted).max() > 0
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -332,11 +326,7 @@ def test_noise_does_not_move_what_gradient_shap_draws() -> None:
 @pytest.mark.parametrize("method", GRADIENT)
 def test_all_lies_on_the_one_patch_that_is_read(method: str) -> None:
     maps = explain(one_patch(), IMAGES, method, target=[0, 1, 2])
-    for i in range(len(IMAGES)):
-        cells = np.abs(maps.of(i)).reshape(3, 8, 4, 8).sum((1, 3))
-        assert cells[ONE] > 0
-        cells[ONE] = 0
-        assert not cells.any()
+    lies_on_one(maps, len(IMAGES))
 
 
 FEW: dict[str, dict[str, Any]] = {

@@ -19,17 +19,11 @@ from sightline.models.preprocess import Preprocess
 from sightline.records import InputError
 from tests.maps.networks import CLASSES, make_images, tiny
 from tests.maps.relu_networks import Residual, described, plain, residual
+from tests.maps.seen import close
 from tests.maps.test_relu import relu_vit
 
 IMAGES = make_images()
 PLAIN: dict[str, Any] = {"gamma": 0, "first": "gamma"}
-
-
-def close(found: Any, wanted: Any, share: float = 1e-5) -> None:
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape
-    assert np.abs(found - wanted).max() <= share * np.abs(wanted).max()
-    assert np.abs(wanted).max() > 0
 
 
 def biased() -> Model:

@@ -19,9 +19,9 @@ from sightline.maps.perturbation import _draw_masks, cover_of
 from sightline.models import load_model
 from sightline.records import InputError
 from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, smooth, tiny
+from tests.maps.seen import close
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from sightline.models import Inputs, Model, Output
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 IMAGES = make_images()
 # The one patch that the network of that name reads, on the input of 32 x 24 pixels.
 PATCH = (slice(8 * ONE[0], 8 * ONE[0] + 8), slice(8 * ONE[1], 8 * ONE[1] + 8))
-
-
-def close(found: NDArray[Any], wanted: Any, share: float = 1e-5) -> None:
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape
-    assert np.abs(found - wanted).max() <= share * np.abs(wanted).max()
-    assert np.abs(wanted).max() > 0
 
 
 def logit(model: Model, pixels: Tensor, target: int) -> float:

@@ -16,18 +16,12 @@ from sightline.data.facades.facade import Facade
 from sightline.maps import METHODS, explain
 from sightline.models import Model, load_model
 from sightline.records import InputError
-from tests.maps.networks import CLASSES, ONE, make_images, tiny
+from tests.maps.networks import CLASSES, make_images, tiny
 from tests.maps.relu_networks import Residual, described, one_cell, plain, residual
+from tests.maps.seen import close, lies_on_one
 
 IMAGES = make_images()
 NEEDY = [name for name, card in METHODS.items() if "ReLU" in card.needs]
-
-
-def close(found: Any, wanted: Any, share: float = 1e-5) -> None:
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape
-    assert np.abs(found - wanted).max() <= share * np.abs(wanted).max()
-    assert np.abs(wanted).max() > 0
 
 
 def pixels_of(model: Model, images: Any = IMAGES) -> Any:
@@ -247,11 +241,7 @@ def test_the_batch_changes_nothing(method: str) -> None:
 @pytest.mark.parametrize("method", NEEDY)
 def test_all_lies_on_the_one_cell_that_is_read(method: str) -> None:
     maps = explain(one_cell(), IMAGES, method, target=[0, 1, 2])
-    for i in range(len(IMAGES)):
-        cells = np.abs(maps.of(i)).reshape(3, 8, 4, 8).sum((1, 3))
-        assert cells[ONE] > 0
-        cells[ONE] = 0
-        assert not cells.any()
+    lies_on_one(maps, len(IMAGES))
 
 
 @pytest.mark.parametrize("method", NEEDY)

@@ -52,6 +52,7 @@ def test_wrong_shapes_and_types(maps: Any, masks: Any, message: str) -> None:
         ({"percentiles": [math.nan]}, r"percentiles must lie in \[0, 100\]; got nan"),
         ({"percentiles": ["high"]}, "percentiles must be numbers"),
         ({"percentiles": []}, "nothing is selected"),
+        ({"percentiles": (0.9, 0.5)}, "from 0 to 100, got 0.9; did you mean 90"),
         ({"selection": "median"}, "selection must be 'percentile', .* got 'median'"),
         ({"selection": "mass0"}, "mass share must lie in"),
         ({"selection": "mass101"}, "mass share must lie in"),
@@ -136,6 +137,9 @@ def test_a_dropped_map_has_a_reason() -> None:
 def test_unknown_metrics_and_columns_suggest_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="unknown metric 'iuo'; did you mean 'iou'"):
         sightline.score_maps(MAPS, MASKS, metrics=["iuo"])
+    for wrong, meant in (("iou90", "iou@90"), ("recall_mass60", "recall@mass60")):
+        with pytest.raises(UnknownNameError, match=f"'{wrong}'; did you mean '{meant}'"):
+            sightline.score_maps(MAPS, MASKS, metrics=[wrong])
     scores = sightline.score_maps(MAPS, MASKS)
     with pytest.raises(KeyError, match="no column 'iou@91'; nearest: iou@9"):
         scores["iou@91"]

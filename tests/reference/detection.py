@@ -254,12 +254,12 @@ def error_kinds(
     return kinds, [j in missed for j in range(len(all_truths))]
 
 
-def error_costs(
+def _error_rows(
     predictions: list[Any], truths: list[Any], limit: float, least: float
-) -> dict[str, float]:
-    """How much mean AP rises as each kind of error is put right, prediction by prediction."""
-    rows, unseen = [], []  # (score, kind, label, object it is about); labels of missed objects
-    labels = [true[j][1] for true in truths for j in counted(true)]
+) -> tuple[list[Any], list[Any]]:
+    """Score, kind, label and object of each prediction; labels of objects that are missed."""
+    rows: list[Any] = []
+    unseen: list[Any] = []
     for number, (found, true) in enumerate(zip(predictions, truths, strict=True)):
         kinds, missed = error_kinds(found, true, limit, least)
         unseen += [t[1] for t, is_missed in zip(true, missed, strict=True) if is_missed]
@@ -275,6 +275,15 @@ def error_costs(
                 about = -max(near)[1]
             label = true[about][1] if about is not None else p[2]
             rows.append((p[1], kind, p[2], label, (number, about)))
+    return rows, unseen
+
+
+def error_costs(
+    predictions: list[Any], truths: list[Any], limit: float, least: float
+) -> dict[str, float]:
+    """How much mean AP rises as each kind of error is put right, prediction by prediction."""
+    labels = [true[j][1] for true in truths for j in counted(true)]
+    rows, unseen = _error_rows(predictions, truths, limit, least)
 
     def mean(results: list[Any], counts: list[Any]) -> float:
         values = []

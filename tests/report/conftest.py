@@ -7,17 +7,34 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.report.scores import Scored, read_scores
+from sightline.results import open_results
 from tests.loaded import drawn_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sightline.results import Results
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _drawn_once() -> Iterator[None]:
     with drawn_once():
         yield
+
+
+@pytest.fixture(scope="module")
+def results(demo_store: Path) -> Iterator[Results]:
+    """What the demo's study stored."""
+    with open_results(demo_store) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def scored(results: Results) -> Scored:
+    """The means of its lines."""
+    return read_scores(results)
 
 
 @pytest.fixture(scope="session")

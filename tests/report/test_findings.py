@@ -11,26 +11,11 @@ import pandas as pd
 import pytest
 
 from sightline.report.findings import find, gaps, guide_rules
-from sightline.report.scores import Scored, read_scores
 from sightline.report.words import number
-from sightline.results import open_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from sightline.report.scores import Scored
     from sightline.results import Results
-
-
-@pytest.fixture(scope="module")
-def results(demo_store: Path) -> Iterator[Results]:
-    with open_results(demo_store) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def scored(results: Results) -> Scored:
-    return read_scores(results)
 
 
 @pytest.fixture(scope="module")

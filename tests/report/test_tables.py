@@ -14,28 +14,13 @@ import pytest
 
 from sightline.report.methods_text import methods_text
 from sightline.report.references import bibtex
-from sightline.report.scores import Scored, read_scores
 from sightline.report.tables import detailed_results, summary_results, table_one, tex
-from sightline.results import open_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from sightline.report.scores import Scored
     from sightline.results import Results
 
 ODD = "a_b $x$ 50% <i>&amp;|*"
-
-
-@pytest.fixture(scope="module")
-def results(demo_store: Path) -> Iterator[Results]:
-    with open_results(demo_store) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def scored(results: Results) -> Scored:
-    return read_scores(results)
 
 
 def made_up(rows: list[tuple[str, str, float]], metric: str = "iou@90", chosen: str = "") -> Any:

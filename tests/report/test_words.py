@@ -186,15 +186,15 @@ def test_other_metrics_are_told_with_ranks_and_baselines() -> None:
 
 def test_ceilings_of_one_say_nothing() -> None:
     score = Score("a", 0.3, ceiling=0.75, corrected=0.36)
-    found = words.ceiling_words(score, "iou@90")
+    found = words.ceiling_words(score)
     assert found is not None
     assert "40% of that, and 36% of the way" in found.text
-    assert words.ceiling_words(score._replace(ceiling=1.0), "coverage") is None
-    assert words.ceiling_words(score._replace(ceiling=NAN), "nss") is None
-    plain = words.ceiling_words(score._replace(corrected=NAN), "recall@90")
+    assert words.ceiling_words(score._replace(ceiling=1.0)) is None
+    assert words.ceiling_words(score._replace(ceiling=NAN)) is None
+    plain = words.ceiling_words(score._replace(corrected=NAN))
     assert plain is not None
     assert "way" not in plain.text
-    below = words.ceiling_words(score._replace(corrected=-0.1), "iou@90")
+    below = words.ceiling_words(score._replace(corrected=-0.1))
     assert below is not None
     assert "−10%" in below.text
 

@@ -157,17 +157,11 @@ def _task_rows(
         keys = {
             "study": "small",
             "rules": kind.rules,
-            "image": image["image"],
-            "model": kind.model,
-            "variant": kind.variant,
+            **_names(kind, image),
             "layer": None if layers[0] is None else layers,
             "head": list(kind.heads) * len(kind.layers)
             if any(h is not None for h in kind.heads)
             else None,
-            "method": kind.method,
-            "target": kind.target,
-            "seed": kind.seed,
-            "check": kind.check,
         }
         table = scores.to_rows(keys)
         numbers = table.column("region").to_pylist()
@@ -176,10 +170,9 @@ def _task_rows(
         tables.append(table.set_column(where, "region", pa.array(mine, pa.int32())))
         curves += [
             {
-                **{k: keys[k] for k in ("image", "model", "variant", "method", "target", "seed")},
+                **_names(kind, image),
                 "layer": layer,
                 "head": head,
-                "check": kind.check,
                 "curve": curve,
                 "point": point,
                 "value": float(rng.random()) if i else float("nan"),
@@ -189,13 +182,26 @@ def _task_rows(
             for curve in ("roc", "pr")
             for point in (0, 50, 100)
         ]
-    names = ["image", "model", "variant", "layer", "head", "method", "target", "seed", "check",
-             "curve", "point", "value"]  # fmt: skip
-    types = [pa.string()] * 3 + [pa.int16()] * 2 + [pa.string()] * 2 + [pa.int32()]
-    types += [pa.string()] * 2 + [pa.int16(), pa.float32()]
-    schema = pa.schema(list(zip(names, types, strict=True)))
-    return pa.concat_tables(tables).unify_dictionaries(), pa.Table.from_pylist(curves, schema)
+    return pa.concat_tables(tables).unify_dictionaries(), pa.Table.from_pylist(curves, _CURVES)
 
+
+def _names(kind: Kind, image: dict[str, Any]) -> dict[str, Any]:
+    """Say of which source and image a row is."""
+    mine = ("model", "variant", "method", "target", "seed", "check")
+    return {"image": image["image"]} | {name: getattr(kind, name) for name in mine}
+
+
+_CURVES = pa.schema(
+    {
+        **dict.fromkeys(("image", "model", "variant"), pa.string()),
+        **dict.fromkeys(("layer", "head"), pa.int16()),
+        **dict.fromkeys(("method", "target"), pa.string()),
+        "seed": pa.int32(),
+        **dict.fromkeys(("check", "curve"), pa.string()),
+        "point": pa.int16(),
+        "value": pa.float32(),
+    }
+)
 
 _PLAIN = pa.schema(
     [(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type) for f in row_schema()]

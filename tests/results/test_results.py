@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.results._catalogue import Where
 from tests.results.stores import KINDS, Kind, make_store
+from tests.scripts import printed_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +28,7 @@ def test_importing_loads_no_heavy_package() -> None:
         "import sys, sightline.results\n"
         "print([m for m in ('duckdb', 'pandas', 'pydantic', 'torch') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed_by(code).strip() == "[]"
 
 
 def test_a_store_without_shards_says_so(tmp_path: Path) -> None:

@@ -136,6 +136,26 @@ def test_a_method_that_fits_no_model_is_an_error(folder: Path) -> None:
         plan_of(folder, models=["demo/cnn"], methods=["gradcam", "cls"], layers="all")
 
 
+def test_all_methods_that_fit_no_model_are_named_and_that_only_baselines_are_left(
+    folder: Path,
+) -> None:
+    with pytest.raises(InputError) as caught:
+        plan_of(folder, models=["demo/cnn"], methods=["cls", "rollout", "random"])
+    assert str(caught.value) == (
+        "methods: 'cls' fits none of the models (demo/cnn: needs attention and class token); "
+        "'rollout' fits none of the models (demo/cnn: needs attention); only baselines are left, "
+        "which know nothing of a model; `sightline methods --model demo/cnn` lists those that fit"
+    )
+
+
+def test_a_model_that_only_baselines_fit_is_told(folder: Path) -> None:
+    both = ["demo/vit", "demo/cnn"]
+    plan = plan_of(folder, models=both, methods=["cls", "random"])
+    told = "Only baselines fit demo/cnn, and they know nothing of it"
+    assert [note.partition(":")[0] for note in plan.notes] == [told]
+    assert plan_of(folder, models=both, methods=["random"]).notes == ()
+
+
 def test_a_model_may_have_a_fit_of_its_own(folder: Path) -> None:
     models = ["demo/vit", {"model": "demo/cnn", "fit": "crop"}]
     found = sources(folder, models=models, methods=["random"], fit="letterbox")

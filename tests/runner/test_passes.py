@@ -45,18 +45,20 @@ def test_tasks_of_one_pass_follow_each_other(plan: Plan) -> None:
     assert {task.chunk for task in first} == {0}
     follows = [plan.follows(task, plan.tasks[0]) for task in plan.tasks]
     assert follows == [True, True, True] + [False] * 9
-    shares = [source.method for source in plan.sources if plan.shares_pass(source)]
-    assert shares == ["cls", "mean", "rollout"]
+    shared = {source.method: plan.sharing(source) for source in plan.sources}
+    assert [one.method for one in shared["mean"]] == ["cls", "mean", "rollout"]
+    assert shared["cls"] == shared["mean"] == shared["rollout"]
+    assert all(shared[name] == () for name in ("random", "gradcam", "grad_attention"))
 
 
 def test_no_pass_is_shared_by_other_batches_fits_or_networks(plan: Plan) -> None:
     cls, mean = (source for source in plan.sources if source.method in ("cls", "mean"))
     for change in ({"batch": 1}, {"fit": "crop"}, {"load": "demo/vit-dino"}, {"device": "cuda"}):
         changed = replace(plan, sources=(cls, replace(mean, **change)))
-        assert not changed.shares_pass(cls)
+        assert changed.sharing(cls) == (cls,)
         assert not changed.follows(changed.tasks[1], changed.tasks[0])
     alone = replace(plan, sources=(cls,))
-    assert not alone.shares_pass(cls)
+    assert alone.sharing(cls) == (cls,)
 
 
 def counted(worker: Worker, tasks: list[Task]) -> tuple[list[Any], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,9 +17,12 @@ from sightline.metrics import METRICS, score_maps
 from sightline.records import InputError, MapError, UnknownNameError
 from sightline.stats import cross as cross_module
 from sightline.stats import nulls
-from sightline.stats.nulls import CrossScores, Direction, Null, best_of, cross_image, cross_scores
+from sightline.stats.nulls import CrossScores, Null, best_of, cross_image, cross_scores
 from tests.reference import nulls as reference
 from tests.strategies import maps as any_map
+
+if TYPE_CHECKING:
+    from sightline.records.choices import Direction
 
 LINEAR = (
     "auc_roc",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.study import ModelEntry, Study, demo_study, load_study, to_yaml
 from sightline.study.files import parse_study, quoted
+from sightline.study.method_names import SHIPPED_METHODS, known_methods
 
 LEAST = "name: a\ndata: facades\nmodels: demo/vit\nmethods: cls\n"
 
@@ -106,19 +108,38 @@ def test_problems_are_listed_by_line(tmp_path: Path) -> None:
         "  cuont: 3\n"
         "models: [demo/vit]\n"
         "methods:\n"
-        "  - cls\n"
+        "  - clss\n"
         "  - name: rollout\n"
         "    params: {maps: 3}\n"
         "metrics: ioux\n"
     )
     lines = refused(tmp_path, text).splitlines()
-    assert lines[0] == " has 4 problems:"
+    assert lines[0] == " has 5 problems:"
     assert [line.strip().split(":")[:2] for line in lines[1:]] == [
         ["line 1", " name"],
         ["line 4", " data.cuont"],
+        ["line 7", " methods[0].name"],
         ["line 9", " methods[1].params.maps"],
         ["line 10", " metrics"],
     ]
+    assert "unknown method 'clss'; did you mean 'cls'?" in lines[3]
+
+
+def test_names_of_methods_are_known_before_the_methods_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sightline.maps import METHODS
+
+    assert known_methods() is METHODS
+    assert tuple(METHODS) == SHIPPED_METHODS
+    monkeypatch.delitem(sys.modules, "sightline.maps")
+    assert tuple(known_methods()) == SHIPPED_METHODS
+    message = refused(tmp_path, LEAST.replace("cls", "clss"))
+    assert "unknown method 'clss'; did you mean 'cls'? Known: cls, mean" in message
+
+
+def test_a_study_in_a_text_may_have_methods_that_are_registered_later() -> None:
+    assert parse_study(LEAST.replace("cls", "own")).methods[0].name == "own"
 
 
 def test_one_problem_is_one_line(tmp_path: Path) -> None:
@@ -146,6 +167,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "none.yml", tmp_path):
         with pytest.raises(InputError, match="the study file cannot be read"):
             load_study(path)
+    write(tmp_path, LEAST)
+    with pytest.raises(InputError, match=r"No such file or directory; .*study\.yml is there"):
+        load_study(tmp_path / "study")
 
 
 def test_relative_paths_start_at_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +292,7 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "metrics": st.lists(st.sampled_from(scored), min_size=1, max_size=5, unique=True),
         "selection": st.just(["matched", "mass55", "percentile"]) | st.just("mean"),
         "percentiles": st.lists(
-            st.integers(0, 100) | st.floats(0, 100), min_size=1, unique_by=lambda p: f"{p:g}"
+            st.integers(0, 100) | st.floats(1, 100), min_size=1, unique_by=lambda p: f"{p:g}"
         ),
         "regions": st.booleans(),
         "resolution": st.sampled_from(["grid", "pixels"]) | st.integers(1, 4096),

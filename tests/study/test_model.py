@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 from sightline.metrics import METRICS, PERCENTILES, score_maps
 from sightline.records import InputError
 from sightline.study import Checks, Data, Engine, MethodEntry, ModelEntry, Study, demo_study
+from tests.scripts import printed_by
 
 LEAST: dict[str, Any] = {
     "name": "a",
@@ -225,11 +224,20 @@ def test_names_that_are_no_folder_names(name: str) -> None:
         ({"metrics": "ioux"}, "metrics: unknown metric 'ioux'; did you mean 'iou'?"),
         ({"metrics": ["iou", "iou@k5"]}, "metrics[1]: iou takes a threshold of kind percentile"),
         ({"metrics": ["iou@200"]}, "metrics[0]: percentiles must lie in [0, 100]"),
+        (
+            {"metrics": ["iou@0.5"]},
+            "iou@0.5: percentiles go from 0 to 100, got 0.5; did you mean 50?",
+        ),
+        ({"metrics": "iou90"}, "metrics: unknown metric 'iou90'; did you mean 'iou@90'?"),
         ({"metrics": ["iou", "iou"]}, "metrics[1]: 'iou' is there twice"),
         ({"metrics": [90]}, "metrics[0]: expected text, got 90; put it in quotes"),
         ({"selection": "top"}, "selection: selection must be 'percentile', 'mass'"),
         ({"selection": ["mass", "mass60"]}, "selection[1]: 'mass60' is there twice"),
         ({"percentiles": [101]}, "percentiles[0]: expected a number from 0 to 100, got 101"),
+        (
+            {"percentiles": [90, 0.9]},
+            "percentiles[1]: percentiles go from 0 to 100, got 0.9; did you mean 90?",
+        ),
         ({"percentiles": [float("nan")]}, "percentiles[0]: expected a number from 0 to 100"),
         ({"percentiles": True}, "percentiles: expected a number from 0 to 100, got true"),
         ({"percentiles": []}, "percentiles: expected at least one, since selection has percentile"),
@@ -412,8 +420,7 @@ def test_studies_import_no_heavy_package() -> None:
         "print([name for name in ('torch', 'transformers', 'pandas', 'duckdb', 'pyarrow') "
         "if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    assert printed_by(code).strip() == "[]"
 
 
 def test_a_tolerance_is_in_pixels_of_the_image() -> None:

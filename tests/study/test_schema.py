@@ -84,6 +84,7 @@ def test_it_is_plain_json_with_a_title() -> None:
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
     assert SCHEMA["title"] == "Sightline study"
     assert SCHEMA["required"] == ["name", "data", "methods"]
+    assert ">>>" not in json.dumps(SCHEMA)
 
 
 @pytest.mark.parametrize("part", [Study, Data, Engine, MethodEntry, ModelEntry])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.analysis.scenes import LineMaps, Scenes
+    from sightline.records.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._views import Name
@@ -60,7 +61,7 @@ def against_chance(
     null: NullKind = "cross-image",
     model: str | None = None,
     method: str | None = None,
-    layer: int | Literal["best", "split", "last"] = "best",
+    layer: Layer = "best",
     target: str | None = None,
     head: int | None = None,
     against: str = "chance",

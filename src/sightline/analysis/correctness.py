@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from sightline.records.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
 
-    Layer = int | Literal["best", "split", "last"]
 
 __all__ = ["class_scatter", "correct_and_wrong", "line_values"]
 

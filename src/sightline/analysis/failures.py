@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from sightline.stats.corrections import holm
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sightline.records.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
 
-    Layer = int | Literal["best", "split", "last"]
 
 __all__ = ["ASSOCIATION", "REASONS", "Cases", "failure_cases", "failure_reasons", "worst_images"]
 

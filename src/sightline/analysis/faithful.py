@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline.analysis._checked import framed, of_check, side_by_side, stored_rows
 from sightline.analysis._material import mean, or_none
+from sightline.checks.table import CURVES
 from sightline.records import InputError, UnknownNameError
 from sightline.results._catalogue import refuse
 from sightline.results.leaderboard import layer_column, so_far, with_note
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from sightline.records.choices import Layer
     from sightline.results import Results
     from sightline.stats.confidence import Intervals
 
@@ -40,8 +42,6 @@ BETTER: dict[str, Literal["higher", "lower", "zero"]] = {
     "random_logit": "lower",
 }
 """Which values of a measure speak for a map."""
-CURVES = ("deletion", "insertion", "road_morf", "road_lerf", "pixel_flipping")
-"""Measures that are areas under curves."""
 
 # Between which values of a measure lie; those of curves where they are probabilities of a class.
 _LIMITS: dict[str, tuple[float, float]] = {
@@ -160,7 +160,7 @@ def background_test(
     other: str,
     *,
     method: str | None = None,
-    layer: int | Literal["best", "split", "last"] = "last",
+    layer: Layer = "last",
 ) -> pd.DataFrame:
     """Test whether one model's maps lie more on the background than another's.
 

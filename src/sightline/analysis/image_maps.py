@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
     from sightline.maps import Maps
     from sightline.records import Annotation, Region
+    from sightline.records.choices import Sign
 
     Columns = Mapping[str, Any]  # those of `score_maps`, or like them
 
 __all__ = ["ImageMap", "figure_of", "maps_or_why", "maps_over", "raster_over", "score_over"]
-
-Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 
 LARGEST = 1024
 """Longer side of the raster on which maps are scored: the pixels of the image, or so many."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
+from sightline.checks.table import SIMILARITIES, WAYS
 from sightline.records import InputError
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
@@ -21,15 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from sightline.checks.table import Similarity, Way
     from sightline.results import Results
 
     Partners = Mapping[int, Mapping[str, str]]
 
-__all__ = ["NO_RANKING", "Measure", "Reading", "cascade_table", "sanity_table"]
+__all__ = ["NO_RANKING", "Reading", "cascade_table", "sanity_table"]
 
-Measure = Literal["spearman", "ssim", "hog", "overlap"]
 Reading = Literal["signed", "absolute"]
-Way = Literal["full", "top-down", "bottom-up", "single"]
 
 MARGIN = 0.1
 """How much more similar than maps of two images maps may be, to pass."""
@@ -60,7 +60,7 @@ _CASCADE = (
 def sanity_table(
     results: Results,
     *,
-    measure: Measure = "spearman",
+    measure: Similarity = "spearman",
     reading: Reading = "signed",
     way: Way = "full",
     confidence: float = 0.95,
@@ -128,7 +128,7 @@ def cascade_table(
     results: Results,
     *,
     way: Way = "top-down",
-    measure: Measure = "spearman",
+    measure: Similarity = "spearman",
     reading: Reading = "signed",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def _partners(results: Results) -> Partners:
 def sanity_of(
     frame: pd.DataFrame,
     *,
-    measure: Measure = "spearman",
+    measure: Similarity = "spearman",
     reading: Reading = "signed",
     way: Way = "full",
     confidence: float = 0.95,
@@ -211,7 +211,7 @@ def cascade_of(
     frame: pd.DataFrame,
     *,
     way: Way = "top-down",
-    measure: Measure = "spearman",
+    measure: Similarity = "spearman",
     reading: Reading = "signed",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
@@ -473,9 +473,9 @@ def _few(found: pd.DataFrame) -> str:
 
 def _check(measure: str, reading: str, way: str, confidence: float) -> None:
     for what, value, known in (
-        ("measure", measure, get_args(Measure)),
+        ("measure", measure, SIMILARITIES),
         ("reading", reading, get_args(Reading)),
-        ("way", way, get_args(Way)),
+        ("way", way, WAYS),
     ):
         if value not in known:
             raise InputError(f"{what} must be one of {', '.join(known)}; got {value!r}")

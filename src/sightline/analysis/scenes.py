@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sightline.records import InputError
-from sightline.results._lines import HALVES, units_of
+from sightline.results._lines import HALVES, make_lines, units_of
 from sightline.runner.images import (
     Card,
     Cards,
@@ -140,6 +140,8 @@ def open_scenes(results: Results) -> Scenes:
 class Scenes:
     """The data and the maps of a study that was run.
 
+    Maps and annotations may be read in several threads: they come one after the other.
+
     Parameters
     ----------
     results : Results
@@ -157,8 +159,6 @@ class Scenes:
         The images with their annotations.
     images : tuple of str
         Those that were used.
-
-    Maps and annotations may be read in several threads: they come one after the other.
     """
 
     def __init__(self, results: Results) -> None:
@@ -259,6 +259,26 @@ class Scenes:
                 f"{line.told()}: its maps do not give the {name} that is stored: the maps or the "
                 "data changed since the study was run; run it again"
             )
+
+    def lines(
+        self,
+        metric: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: int | Literal["best", "split", "last", "all"] = "best",
+        target: str | None = None,
+    ) -> list[Line]:
+        """Return the lines of the leaderboard, in the order of their names: whose maps to ask for.
+
+        Parameters
+        ----------
+        metric, model, method, layer, target
+            As in `Results.leaderboard`: layers are chosen by the metric. ``"all"`` gives each
+            layer a line.
+        """
+        where = self.results._where(model, method, layer, target)
+        return make_lines(self._tables, self._tables.name(metric), where, layer)
 
     def seeds(self, line: Line) -> tuple[int | None, ...]:
         """Return the seeds of the maps of a line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sightline.analysis._labelled import counts_table, labelling_table, pu_table
 from sightline.analysis._material import Material, names, or_none, shown_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.analysis.scenes import Scenes
+    from sightline.records.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._views import Name
@@ -129,7 +130,7 @@ def sparsity_report(
     completed: str | os.PathLike[str] | Results | None = None,
     model: str | None = None,
     method: str | None = None,
-    layer: int | Literal["best", "split", "last"] = "best",
+    layer: Layer = "best",
     target: str | None = None,
     draws: int = 1000,
     seed: int = 0,

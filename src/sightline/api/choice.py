@@ -13,6 +13,7 @@ from sightline.api.problems import naming, wrong
 from sightline.api.schemas import Choice
 from sightline.api.state import Served
 from sightline.metrics.selection import Threshold, parse_selection
+from sightline.records.choices import Ties
 from sightline.results._catalogue import BASELINE, Where
 from sightline.results._lines import Line
 from sightline.results._views import Name, full_name
@@ -87,7 +88,7 @@ SelectionWord = Annotated[
     ),
 ]
 TiesWord = Annotated[
-    Literal["share", "include"] | None,
+    Ties | None,
     Query(description="What pixels equal to the threshold get: a share each, or all."),
 ]
 MetricWord = Annotated[
@@ -314,7 +315,7 @@ class _Filled(NamedTuple):
 
     seed: int | None
     rule: Threshold
-    ties: Literal["share", "include"] | None
+    ties: Ties | None
 
 
 def _choice(served: Served, words: Words, line: Line, given: _Filled, name: Name) -> Choice:

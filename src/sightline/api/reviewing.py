@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from duckdb import Error as DuckDBError
 
@@ -24,6 +24,7 @@ from sightline.api.schemas_review import (
     ReviewItem,
     ReviewProposer,
     Rings,
+    Shapes,
 )
 from sightline.completion.completed import features_of
 from sightline.completion.events import NotBlind
@@ -77,7 +78,6 @@ _FIELDS = {
     "event": "undoes",
     "answer": "answer",
 }
-Shapes = Literal["box", "polygon", "mask", "point"]
 
 
 class Attention(NamedTuple):

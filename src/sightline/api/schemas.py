@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sightline.records.choices import By, Direction, Sign, Ties
+
 __all__ = [
     "AgreementLine",
     "AgreementMatrix",
@@ -122,12 +124,14 @@ __all__ = [
     "Sweep",
     "Table",
     "Verdict",
+    "Warn",
 ]
 
 
 Reading = Literal["signed", "absolute"]
 """How values of maps are read: as they are, or by their size."""
 Verdict = Literal["pass", "fail", "cannot tell"]
+Warn = Literal["cropped", "undefined", "dropped", "no regions"]
 
 
 class Answer(BaseModel):
@@ -170,10 +174,8 @@ class Choice(Answer):
     percentile: float = Field(
         default=90, description="Of percentile selection; 90 selects the top 10%."
     )
-    ties: Literal["share", "include"] = Field(default="share", description="What equal pixels get.")
-    sign: Literal["positive", "absolute", "signed"] = Field(
-        default="positive", description="How values of the map are read."
-    )
+    ties: Ties = Field(default="share", description="What equal pixels get.")
+    sign: Sign = Field(default="positive", description="How values of the map are read.")
     chosen: tuple[str, ...] = Field(
         default=(),
         description="Names of what was not asked for and was chosen here.",
@@ -208,7 +210,7 @@ class MetricInfo(Answer):
     name: str
     title: str = Field(description="For people.", examples=["IoU"])
     meaning: str = Field(description="In one line.")
-    direction: Literal["higher", "lower", "neither"]
+    direction: Direction
     low: float | None = Field(description="Of its range; null: no bound.")
     high: float | None
     chance: str | None = Field(description="Formula of what no information scores.")
@@ -386,7 +388,7 @@ class ImageSummary(Answer):
     chance: float | None
     ceiling: float | None
     visible: float | None = Field(description="Share of the annotated area that the model saw.")
-    warnings: tuple[Literal["cropped", "undefined", "dropped", "no regions"], ...]
+    warnings: tuple[Warn, ...]
 
 
 class ImagePage(Answer):
@@ -810,7 +812,7 @@ class Shift(Answer):
 class Comparison(Answer):
     """Two models, variants, methods or layers."""
 
-    by: Literal["model", "method", "layer"]
+    by: By
     metric: str
     summary: str
     lines: tuple[ComparisonLine, ...]

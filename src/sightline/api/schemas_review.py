@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 Box = tuple[float, float, float, float]
+Shapes = Literal["box", "polygon", "mask", "point"]
 Rings = tuple[tuple[tuple[float, float], ...], ...]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Status = Literal["open", "accepted", "rejected", "skipped", "withdrawn"]
@@ -119,7 +120,7 @@ class ReviewRegion(Answer):
 
     index: int = Field(description="In the order of the annotation: the `prompt` of items.")
     label: str
-    kind: Literal["box", "polygon", "mask", "point"]
+    kind: Shapes
     box: Box = Field(description=_BOX)
     outline: Rings = Field(default=(), description=_OUTLINE)
 
@@ -130,7 +131,7 @@ class ReviewItem(Answer):
     id: str = Field(description="Its own.", examples=[_ITEM])
     image: str
     label: str
-    kind: Literal["box", "polygon", "mask", "point"]
+    kind: Shapes
     box: Box = Field(description=f"As it stands: {_BOX}")
     outline: Rings = Field(default=(), description=_OUTLINE)
     proposed: Box | None = Field(description="Box as it was proposed; null: a person drew it.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from duckdb import Error as DuckDBError
 from fastapi import Depends, Request
 
 import sightline
+from sightline._kept import Kept
 from sightline.api.problems import Refusal, not_found, of_store
 from sightline.api.sizes import bytes_of
 from sightline.records import Annotation, InputError, Sample, SightlineError, Taxonomy
@@ -78,53 +78,10 @@ class Region:
     dropped: str
 
 
-class _Kept:
-    """What was computed once: each thing by one thread, for all that ask."""
-
-    def __init__(self, most: int, most_bytes: int = _MOST_BYTES) -> None:
-        self._most_bytes, self._bytes = most_bytes, 0
-        self._sizes: dict[Hashable, int] = {}
-        self._most, self._lock = most, threading.Lock()
-        self._found: OrderedDict[Hashable, Any] = OrderedDict()
-        self._locks: dict[Hashable, threading.Lock] = {}
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return cast("T", self._found[key])
-            own = self._locks.setdefault(key, threading.Lock())
-        with own:
-            with self._lock:
-                if key in self._found:
-                    return cast("T", self._found[key])
-            try:
-                made = make()
-                self._keep(key, made, bytes_of(made))
-            finally:
-                with self._lock:
-                    self._locks.pop(key, None)
-            return made
-
-    def put(self, key: Hashable, made: Any) -> None:
-        self._keep(key, made, bytes_of(made))
-
-    def peek(self, key: Hashable) -> Any:
-        with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-            return self._found.get(key)
-
-    def _keep(self, key: Hashable, made: Any, size: int) -> None:
-        """Keep a thing, and forget others where there is no room; the last one always stays."""
-        with self._lock:
-            self._bytes += size - self._sizes.get(key, 0)
-            self._found[key], self._sizes[key] = made, size
-            while len(self._found) > 1 and (
-                len(self._found) > self._most or self._bytes > self._most_bytes
-            ):
-                gone, _ = self._found.popitem(last=False)
-                self._bytes -= self._sizes.pop(gone)
+def room_for(most: int, most_bytes: int = _MOST_BYTES) -> Kept[Any]:
+    """Return a place for so many things or bytes; the last one always stays, however large."""
+    least = most_bytes // most
+    return Kept(most_bytes, lambda made: min(max(bytes_of(made), least), most_bytes))
 
 
 class Served:
@@ -152,8 +109,8 @@ class Served:
         self.version = version
         self.lock = threading.RLock()
         room = _MOST_NUMBERS // max(len(self.images), 1)
-        self._kept = _Kept(min(max(room, _LEAST_KEPT), _MOST_KEPT))
-        self._opened = _Kept(_LEAST_KEPT)
+        self._kept = room_for(min(max(room, _LEAST_KEPT), _MOST_KEPT))
+        self._opened = room_for(_LEAST_KEPT)
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept under a key; make it first where it is not there.
@@ -161,7 +118,7 @@ class Served:
         Several threads that ask at once wait for the one that makes it. What was not used for
         the longest time is forgotten: keep nothing that is large.
         """
-        return self._kept.get(key, make)
+        return cast("T", self._kept.get(key, make))
 
     def put(self, key: Hashable, made: Any) -> None:
         """Keep a thing under a key, in place of what was there."""
@@ -303,7 +260,8 @@ class Served:
         Refusal
             409, if it cannot be opened.
         """
-        return self._opened.get("dataset", self._open_dataset)
+        found: Dataset = self._opened.get("dataset", self._open_dataset)
+        return found
 
     def _open_dataset(self) -> Dataset:
         from sightline.runner.images import study_dataset
@@ -377,7 +335,8 @@ class Served:
         Refusal
             409, if the data are gone or have changed.
         """
-        return self._opened.get("scenes", self._open_scenes)
+        found: Scenes = self._opened.get("scenes", self._open_scenes)
+        return found
 
     def _open_scenes(self) -> Scenes:
         from sightline.analysis import open_scenes

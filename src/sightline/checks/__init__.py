@@ -3,6 +3,6 @@
 Light to import: what runs a network is imported when a check is made.
 """
 
-from sightline.checks.table import CHECKS, Check, Job, Row
+from sightline.checks.table import CHECKS, Check, Job, Row, check_rows
 
-__all__ = ["CHECKS", "Check", "Job", "Row"]
+__all__ = ["CHECKS", "Check", "Job", "Row", "check_rows"]

@@ -181,14 +181,20 @@ def _sweep(values: Any, wanted: Any, missing: Any, degree: Any, backward: bool) 
 
 
 @compiled
+def _coarse(at: int) -> tuple[int, int]:
+    """Return the coarse row or column that one lies in, and the next nearest."""
+    near = (at + 1) // 2
+    return near, near + (1 if at % 2 == 0 else -1)
+
+
+@compiled
 def _gather(left: Any, missing: Any, coarse: Any) -> None:
     """Add what is left to the four coarse pixels around each pixel, the nearest most."""
     for row in range(1, left.shape[0] - 1):
-        near_row = (row + 1) // 2
-        next_row = near_row + (1 if row % 2 == 0 else -1)
+        near_row, next_row = _coarse(row)
         for column in range(1, left.shape[1] - 1):
             if missing[row, column]:
-                near, far = (column + 1) // 2, (column + 1) // 2 + (1 if column % 2 == 0 else -1)
+                near, far = _coarse(column)
                 for channel in range(left.shape[2]):
                     value = left[row, column, channel] / 16
                     coarse[near_row, near, channel] += 9 * value
@@ -201,11 +207,10 @@ def _gather(left: Any, missing: Any, coarse: Any) -> None:
 def _hand_out(coarse: Any, missing: Any, values: Any) -> None:
     """Add to each pixel the mean of the four coarse pixels around it: `_gather`, transposed."""
     for row in range(1, values.shape[0] - 1):
-        near_row = (row + 1) // 2
-        next_row = near_row + (1 if row % 2 == 0 else -1)
+        near_row, next_row = _coarse(row)
         for column in range(1, values.shape[1] - 1):
             if missing[row, column]:
-                near, far = (column + 1) // 2, (column + 1) // 2 + (1 if column % 2 == 0 else -1)
+                near, far = _coarse(column)
                 for channel in range(values.shape[2]):
                     values[row, column, channel] += (
                         9 * coarse[near_row, near, channel]

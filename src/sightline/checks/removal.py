@@ -18,6 +18,7 @@ from sightline._threads import in_threads, threads_for
 from sightline.checks._filling import filled_in
 from sightline.maps.copies import score_copies
 from sightline.records import InputError
+from sightline.records.choices import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,8 +43,6 @@ __all__ = [
     "shares_of",
     "source_of",
 ]
-
-_SIGNS = ("positive", "absolute", "signed")
 
 
 def shares_of(steps: int) -> NDArray[np.float64]:
@@ -76,8 +75,8 @@ def read_as(values: ArrayLike, sign: str) -> NDArray[np.float64]:
     >>> read_as([-2.0, 1.0], "positive").tolist(), read_as([-2.0, 1.0], "absolute").tolist()
     ([0.0, 1.0], [2.0, 1.0])
     """
-    if sign not in _SIGNS:
-        raise InputError(f"sign must be one of {', '.join(_SIGNS)}, got {sign!r}")
+    if sign not in SIGNS:
+        raise InputError(f"sign must be one of {', '.join(SIGNS)}, got {sign!r}")
     found = np.asarray(values, np.float64)
     if sign == "positive":
         return np.maximum(found, 0)

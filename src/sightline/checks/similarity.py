@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
-    "SIMILARITIES",
     "Views",
     "compare",
     "hog",
@@ -34,7 +33,6 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 
-SIMILARITIES = ("spearman", "ssim", "hog", "overlap")
 # SSIM: sides of its window, and its constants for maps whose root mean square is 1.
 WINDOW = 7
 _LUMINANCE, _CONTRAST = 0.01**2, 0.03**2

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 __all__ = [
     "BASELINES",
     "CHECKS",
+    "CURVES",
     "MEASURES",
+    "SIMILARITIES",
+    "STAGED",
     "WAYS",
+    "WHOLE",
     "Check",
     "Job",
     "Measure",
     "Row",
+    "Similarity",
     "Way",
     "check_rows",
 ]
@@ -30,13 +35,17 @@ __all__ = [
 # How stages are randomised, the usual first.
 Way: TypeAlias = Literal["full", "top-down", "bottom-up", "single"]
 WAYS: tuple[Way, ...] = get_args(Way)
-# How well a map tells what the model relies on.
+# Those that end with all weights drawn anew, and those that go stage by stage.
+WHOLE: tuple[Way, ...] = ("full", "top-down", "bottom-up")
+STAGED: tuple[Way, ...] = ("top-down", "bottom-up", "single")
+# How alike two maps are, the usual first.
+Similarity: TypeAlias = Literal["spearman", "ssim", "hog", "overlap"]
+SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
+# How well a map tells what the model relies on; first what is the area under a curve.
+Curve: TypeAlias = Literal["deletion", "insertion", "road_morf", "road_lerf", "pixel_flipping"]
+CURVES: tuple[Curve, ...] = get_args(Curve)
 Measure: TypeAlias = Literal[
-    "deletion",
-    "insertion",
-    "road_morf",
-    "road_lerf",
-    "pixel_flipping",
+    Curve,
     "infidelity",
     "max_sensitivity",
     "faithfulness_correlation",

@@ -11,6 +11,7 @@ from sightline.cli.options import (
     DeviceOption,
     FitOption,
     FoundJsonOption,
+    LayersOption,
     ModelOption,
     ParamOption,
     SizeOption,
@@ -58,13 +59,7 @@ def analyse(
         str,
         typer.Option(help=f"{TARGET_HELP}, label (of the image in the file of annotations)."),
     ] = "predicted",
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            help="Layers, separated by commas, counted from 0; -1 is the last, which is taken "
-            "unless given; or all."
-        ),
-    ] = None,
+    layer: LayersOption = None,
     percents: Annotated[
         str,
         typer.Option(

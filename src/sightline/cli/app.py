@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -44,13 +44,14 @@ from sightline.cli.options import (
     DoneJsonOption,
     FitOption,
     JsonOption,
+    LayersOption,
     ModelOption,
     ParamOption,
     SizeOption,
     TablesJsonOption,
 )
 from sightline.cli.printing import own_name, printable, progress, show, show_json, show_log
-from sightline.cli.scoring import Sign, check_named_by_image, choose_sign
+from sightline.cli.scoring import check_named_by_image, choose_sign
 from sightline.cli.tables import (
     describe,
     metrics_table,
@@ -60,11 +61,9 @@ from sightline.cli.tables import (
     summary_table,
 )
 from sightline.records import InputError, SightlineError
+from sightline.records.choices import Labelling, Sign, Ties
 
 __all__ = ["app", "main"]
-
-Ties: TypeAlias = Literal["share", "include"]
-Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
 
 # Packages that only some commands need, and the extra that brings them.
 _EXTRAS = dict.fromkeys(("torch", "transformers", "captum", "huggingface_hub"), "models")
@@ -73,8 +72,32 @@ _EXTRAS["peft"] = "finetune"
 _EXTRAS |= dict.fromkeys(("fastapi", "uvicorn"), "web")
 
 
+# The panels of the help with their commands, in the order of the work.
+_PANELS = {
+    "A study, from start to end": ("new", "run", "show", "report", "serve", "demo"),
+    "What goes in": ("inspect", "facades", "models", "methods", "metrics", "finetune", "schema"),
+    "Maps of images, and maps made elsewhere": ("explain", "analyse", "similarity", "score"),
+    "What the results are worth": ("stats", "compare", "sparsity", "sanity", "benchmark"),
+    "Detectors": ("detect",),
+    "Missing annotations": ("propose", "gold", "review"),
+    "Figures, tables and files": (
+        *("figure", "figures", "query", "export"),
+        *("diff", "digest", "verify"),
+    ),
+}
+
+
 class _Commands(TyperGroup):
     """The commands; what is wrong with the input or a file ends as one line and status 2."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        found: dict[str, Any] = {}
+        for panel, names in _PANELS.items():
+            for name in names:
+                found[name] = self.commands[name]
+                found[name].rich_help_panel = panel
+        self.commands = found | dict(self.commands)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -96,7 +119,17 @@ app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False)
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from contextlib import suppress
+    >>> from unittest.mock import patch
+    >>> with patch.object(sys, "argv", ["sightline", "--version"]), suppress(SystemExit):
+    ...     main()
+    sightline ...
+    """
     app()
 
 
@@ -145,8 +178,13 @@ def score(
         Path, typer.Option("--annotations", "-a", help="COCO JSON, Sightline's plain JSON, or CSV.")
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Table to write: .csv, .parquet or .json.")
-    ],
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Table of all scores to write, by image and region: .csv, .parquet or .json.",
+        ),
+    ] = None,
     sign: Annotated[
         Sign | None,
         typer.Option(
@@ -163,7 +201,11 @@ def score(
         ),
     ] = "percentile",
     percentiles: Annotated[
-        str, typer.Option(help="Percentiles of the selection, separated by commas.")
+        str,
+        typer.Option(
+            help="Percentiles of the selection, from 0 to 100 and separated by commas: 90 selects "
+            "the top 10% of the pixels."
+        ),
     ] = "95,90,85,80,75,70,60,50",
     ties: Annotated[
         Ties,
@@ -181,6 +223,8 @@ def score(
 ) -> None:
     """Score maps against annotations, by image and by region.
 
+    Means over the images are shown; --out keeps the scores of every image and region.
+
     A map must cover the whole image: annotations are stretched over it, whatever its size.
 
     The map of a centre crop does not fit the annotations of the whole image.
@@ -195,7 +239,8 @@ def score(
         write_table,
     )
 
-    check_table_path(out)
+    if out is not None:
+        check_table_path(out)
     with open_maps(maps) as files, progress("Scoring") as move:
         read = choose_sign(sign, files.signs)
         known = read_annotations(annotations)
@@ -210,12 +255,13 @@ def score(
             threads=threads,
             progress=move,
         )
-    write_table(scores.frame, out)
+    if out is not None:
+        write_table(scores.frame, out)
     if as_json:
         show_json(score_report(scores, out, read))
     else:
-        show(summary_table(scores), *read.notes, *notes(scores))
-        show(f"Scores by image and region: {out}")
+        show(summary_table(scores), *read.notes, *notes(scores, read))
+        show(f"Scores by image and region: {out or 'not kept; --out FILE.csv keeps them'}")
 
 
 @app.command()
@@ -263,6 +309,8 @@ def inspect(
 ) -> None:
     """Show what a data set holds and what is wrong with it.
 
+    A folder of images of your own: sightline inspect folder PATH.
+
     A record or an image that does not fit is an error, unless told to skip bad ones.
 
     Image files that are missing are counted: maps can be scored without them.
@@ -273,6 +321,7 @@ def inspect(
 
     if figure is not None:
         check_sheet_path(figure)
+    _check_kind(name, path)
     options = _given(count=count, seed=seed, labelling=labelling, confounded=confounded or None)
     options |= dict(map(read_option, option or []))
     dataset = load_dataset(name, path, split=split, skip_bad=skip_bad, **options)
@@ -288,6 +337,7 @@ def inspect(
         show_json({**report.to_dict(), "figure": figure and str(figure)})
     else:
         show(*report_blocks(report, show_all, with_beside=split is None))
+        show(*_folder_of_that_name(name, path))
         show(*([f"Contact sheet: {figure}"] if figure else []))
 
 
@@ -344,13 +394,7 @@ def explain(
             "the model; unless given, its usual one (cls of most ViTs, gradcam of CNNs)."
         ),
     ] = None,
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            help="Layers, separated by commas, counted from 0; -1 is the last, which is taken "
-            "unless given; or all."
-        ),
-    ] = None,
+    layer: LayersOption = None,
     head: Annotated[
         str | None,
         typer.Option(help="Heads, separated by commas, or all; fused unless given."),
@@ -453,39 +497,49 @@ def facades(
     )
 
 
-app.command()(analysing.analyse)
-app.command()(similar.similarity)
-app.command()(finetuning.finetune)
-app.command()(studies.new)
-app.command()(studies.schema)
-app.command()(studies.run)
+for _command in (
+    *(analysing.analyse, similar.similarity, finetuning.finetune),
+    *(studies.new, studies.schema, studies.run, studies.demo),
+    *(comparing.compare, statistics.stats, statistics.sparsity),
+    *(checking.sanity, benchmarking.benchmark, detecting.detect),
+    *(reporting.report, serving.serve, figuring.figure, figure_tables.figures),
+    *(reading.query, reading.export, reading.diff, reading.digest, verifying.verify),
+    proposing.propose,
+):
+    app.command()(_command)
 app.command("show")(reading.show_store)
-app.command()(comparing.compare)
-app.command()(statistics.stats)
-app.command()(statistics.sparsity)
-app.command()(checking.sanity)
-app.command()(benchmarking.benchmark)
-app.command()(detecting.detect)
-app.command()(reporting.report)
-app.command()(serving.serve)
-app.command()(figuring.figure)
-app.command()(figure_tables.figures)
-app.command()(reading.query)
-app.command()(reading.export)
-app.command()(reading.diff)
-app.command()(reading.digest)
-app.command()(verifying.verify)
-app.command()(studies.demo)
-app.command()(proposing.propose)
 app.add_typer(reviewing.gold, name="gold")
 app.add_typer(reviewing.review, name="review")
 
 
+def _check_kind(name: str, path: Path | None) -> None:
+    """Raise where a folder or file is given in place of its kind."""
+    from sightline.data.datasets import DATASETS
+
+    if name not in DATASETS and path is None and Path(name).exists():
+        kind = "folder" if Path(name).is_dir() else "KIND"
+        line = shlex.join([own_name(), "inspect", kind, name])
+        raise InputError(f"{name}: is a path; the kind of data set comes first:\n  {line}")
+
+
+def _folder_of_that_name(name: str, path: Path | None) -> list[str]:
+    """Return a line where what ships was opened, while a folder of its name is here."""
+    if path is not None or not Path(name).is_dir():
+        return []
+    line = shlex.join([own_name(), "inspect", "folder", name])
+    return [f"This is the set {name} that ships. For the folder {name} that is here:\n  {line}"]
+
+
 def _numbers(text: str) -> list[float]:
+    from sightline.metrics.selection import share_hint
+
     try:
-        return [float(part) for part in split_commas(text)]
+        found = [float(part) for part in split_commas(text)]
     except ValueError as error:
         raise InputError(f"--percentiles must be numbers separated by commas: {text!r}") from error
+    for hint in filter(None, map(share_hint, found)):
+        raise InputError(f"--percentiles {text}: {hint}")
+    return found
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -4,10 +4,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sightline.checks.table import WHOLE, Similarity
 from sightline.cli.option_words import split_commas
 from sightline.cli.options import TablesJsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sanity"]
 
-Measure: TypeAlias = Literal["spearman", "ssim", "hog", "overlap"]
-
 _TITLES = {
     "verdicts": "Do maps depend on what the network learnt?",
     "cascade": "The same, as stages are drawn anew from the output down",
@@ -40,7 +39,6 @@ _TITLES = {
 }
 # By the way of randomising; verdicts are about one that ends with all weights.
 _CASCADES = {"top-down": "cascade", "bottom-up": "cascade-bottom-up", "single": "cascade-single"}
-_WHOLE = ("full", "top-down", "bottom-up")
 
 
 def sanity(
@@ -68,7 +66,7 @@ def sanity(
         str | None, typer.Option(help="Only these methods of the study, separated by commas.")
     ] = None,
     measure: Annotated[
-        Measure,
+        Similarity,
         typer.Option(
             help="How alike maps are: spearman (ranks), ssim (structure), hog (edges), overlap "
             "(the highest pixels)."
@@ -285,7 +283,7 @@ def _randomised(
 
     checks = [str(one["check"]).split("/") for one in results.manifest["checks"]]
     asked = {one[1] for one in checks if one[0] == "randomisation"}
-    whole: Any = next((way for way in _WHOLE if way in asked), "full")
+    whole: Any = next((way for way in WHOLE if way in asked), "full")
     how = {"measure": measure, "reading": reading}
 
     def cascade(way: Any) -> "Callable[[], pd.DataFrame]":

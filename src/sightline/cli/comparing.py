@@ -1,7 +1,7 @@
 """The command that compares two models, methods or layers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,13 +14,12 @@ from sightline.cli.stores import (
     number_or_word,
 )
 from sightline.records import InputError
+from sightline.records.choices import By
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["compare"]
-
-By: TypeAlias = Literal["model", "method", "layer"]
 
 
 def compare(

@@ -1,9 +1,11 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
+
+from sightline.records.choices import Fit
 
 __all__ = [
     "ComparedLayerOption",
@@ -12,14 +14,13 @@ __all__ = [
     "FitOption",
     "FoundJsonOption",
     "JsonOption",
+    "LayersOption",
     "ModelOption",
     "ParamOption",
     "SizeOption",
     "TableOutOption",
     "TablesJsonOption",
 ]
-
-Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
 
 ModelOption: TypeAlias = Annotated[
     str,
@@ -28,6 +29,14 @@ ModelOption: TypeAlias = Annotated[
         "-m",
         help="Model: a name that `sightline models` lists, hf:FOLDER, hf:ID, timm:NAME or "
         "cabrnet:FOLDER.",
+    ),
+]
+LayersOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--layer",
+        help="Layers, separated by commas, counted from 0; -1 is the last, which is taken unless "
+        "given; or all.",
     ),
 ]
 FitOption: TypeAlias = Annotated[

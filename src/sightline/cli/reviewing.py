@@ -49,7 +49,12 @@ def _gold() -> None:
 
 @review.callback()
 def _review() -> None:
-    """Let people decide on proposals, keep every decision, write the completed annotations."""
+    """Let people decide on proposals, keep every decision, write the completed annotations.
+
+    The commands here start a review, say how far it is, and write what came of it.
+
+    People decide in the browser: sightline serve STORE --review FOLDER.
+    """
 
 
 # --- gold -----------------------------------------------------------------------------------------

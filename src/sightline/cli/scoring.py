@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from sightline.records import InputError
 
@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.data import MapFiles
+    from sightline.records.choices import Sign
 
-__all__ = ["ReadAs", "Sign", "check_named_by_image", "choose_sign"]
-
-Sign: TypeAlias = Literal["positive", "absolute", "signed"]
+__all__ = ["ReadAs", "check_named_by_image", "choose_sign"]
 
 
 class ReadAs(NamedTuple):

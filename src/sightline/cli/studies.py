@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -37,6 +37,10 @@ class RunOptions(NamedTuple):
     device: str = "cpu"
     skip_bad: bool = False
     profile: bool = False
+
+    def for_executors(self) -> dict[str, Any]:
+        """Return what running a study and looking ahead at it both take."""
+        return {name: getattr(self, name) for name in ("workers", "device", "skip_bad")}
 
 
 def new(
@@ -224,12 +228,7 @@ def _show_expected(study: "Study", options: RunOptions) -> None:
     bar = Bar()
     try:
         plan, expected, workers = forecast_study(
-            study,
-            options.out,
-            workers=options.workers,
-            device=options.device,
-            skip_bad=options.skip_bad,
-            watch=bar,
+            study, options.out, **options.for_executors(), watch=bar
         )
     finally:
         bar.close()
@@ -245,15 +244,8 @@ def run_and_watch(study: "Study", options: RunOptions, command: Sequence[str]) -
     bar = Bar()
     try:
         with stopping() as stop:
-            done = run_study(
-                study,
-                options.out,
-                workers=options.workers,
-                device=options.device,
-                skip_bad=options.skip_bad,
-                watch=bar,
-                stop=stop,
-            )
+            how = options.for_executors()
+            done = run_study(study, options.out, **how, watch=bar, stop=stop)
     finally:
         bar.close()
     show(*done.notes, *skipped_lines(done))

@@ -69,22 +69,33 @@ def summary_table(scores: "ImageScores") -> "Table":
     return table
 
 
-def notes(scores: "ImageScores") -> Iterator[str]:
+def notes(scores: "ImageScores", read: "ReadAs") -> Iterator[str]:
     """Yield a line about each kind of thing that was left out."""
+    yield from _below_zero(scores, read)
     dropped = [f"{image} #{region.index} ({region.label})" for image, region in scores.dropped]
     yield from listed("Images without a map", scores.images_without_map)
     yield from listed("Maps without an annotation", scores.maps_without_annotation)
     yield from listed("Regions outside their image, dropped", dropped)
 
 
-def score_report(scores: "ImageScores", out: Path, read: "ReadAs") -> dict[str, Any]:
+def _below_zero(scores: "ImageScores", read: "ReadAs") -> Iterator[str]:
+    """Yield a line about maps with negative values, where these count as nothing."""
+    if scores.below_zero and read.sign == "positive":
+        maps = int(scores.frame["region"].isna().sum())
+        yield (
+            f"Maps with values below 0: {len(scores.below_zero)} of {maps}; these count as 0 "
+            "(--sign absolute: as much as those above; --sign signed: less than 0)"
+        )
+
+
+def score_report(scores: "ImageScores", out: Path | None, read: "ReadAs") -> dict[str, Any]:
     """Return the summary of scores and what was left out, for JSON."""
     regions = scores.frame["region"].notna()
     return {
-        "out": str(out),
+        "out": out and str(out),
         "sign": read.sign,
         "sign_from": read.source,
-        "notes": list(read.notes),
+        "notes": [*read.notes, *_below_zero(scores, read)],
         "images": int((~regions).sum()),
         "regions": int(regions.sum()),
         "summary": [row._asdict() for row in scores.summary()],

@@ -30,10 +30,8 @@ __all__ = [
     "Origin",
     "Which",
     "completed",
-    "completed_annotations",
     "export",
     "features_of",
-    "gold_annotations",
     "review_facts",
 ]
 
@@ -57,6 +55,11 @@ class Origin(NamedTuple):
         Who decided, and when.
     model, digest, prompt, score
         Of the proposal.
+
+    Examples
+    --------
+    >>> Origin("a.jpg", 3, "drawn", "drawn", events=(1,), by="Anna").to_dict()
+    {'image': 'a.jpg', 'region': 3, 'how': 'drawn', 'source': 'drawn', 'events': [1], 'by': 'Anna'}
     """
 
     image: str
@@ -79,7 +82,15 @@ class Origin(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """Annotations with the origin of each region; `unfinished` counts open and skipped items."""
+    """Annotations with the origin of each region; `unfinished` counts open and skipped items.
+
+    Examples
+    --------
+    >>> from sightline.records import Annotation
+    >>> found = Completed({"a.jpg": Annotation("a.jpg")}, (), unfinished=2)
+    >>> list(found.annotations), found.unfinished
+    (['a.jpg'], 2)
+    """
 
     annotations: dict[str, Annotation]
     origins: tuple[Origin, ...]
@@ -129,16 +140,6 @@ def completed(journal: Journal, which: Which = "completed") -> Completed:
         found[image_id] = _complete(given, groups.get(image_id, []), items, origins)
     statuses = Counter(state.status for group in groups.values() for _, _, state in group)
     return Completed(found, tuple(origins), statuses["open"] + statuses["skipped"])
-
-
-def completed_annotations(journal: Journal) -> dict[str, Annotation]:
-    """Return what was given with what people accepted, edited or drew, by image id."""
-    return completed(journal).annotations
-
-
-def gold_annotations(journal: Journal) -> dict[str, Annotation]:
-    """Return the gold annotations by image id; the gold set must be locked."""
-    return completed(journal, "gold").annotations
 
 
 _Group = list[tuple[Key, "list[Stored]", State]]

@@ -119,6 +119,13 @@ class Stored:
         What it was about, before and after: ``status``, ``region``, ``edited``, ``answer``.
     repeated : bool
         Whether it was there already when it was sent; then nothing was written.
+
+    Examples
+    --------
+    >>> done = Event("id-1", "Anna", "review", "accept", "a.jpg", "f56a92f858b1e383")
+    >>> kept = Stored(1, "2026-11-16T08:00:00Z", done, {"status": "open"}, {"status": "accepted"})
+    >>> kept.event.who, kept.after["status"]
+    ('Anna', 'accepted')
     """
 
     number: int

@@ -66,6 +66,15 @@ class Gold:
         Whether they were drawn at random: else what holds for them need not hold for the rest.
     data : mapping
         The words that open the data set; {} where they are not known.
+
+    Examples
+    --------
+    >>> from sightline.data import load_dataset
+    >>> gold = draw_gold(load_dataset("facades", count=8), 2, seed=1)
+    >>> len(gold.images), gold.random, set(gold.weights.values())
+    (2, True, {4.0})
+    >>> gold.notes
+    ('there are 2 gold images: an estimate needs 4',)
     """
 
     images: tuple[str, ...]
@@ -199,6 +208,13 @@ def pick_gold(dataset: Dataset, images: Iterable[str], *, choice: DataChoice | N
     ------
     InputError, UnknownNameError
         If one is named twice, or is not in the data set.
+
+    Examples
+    --------
+    >>> from sightline.data import load_dataset
+    >>> gold = pick_gold(load_dataset("facades", count=8), ["facade-00003.png"])
+    >>> gold.images, gold.random
+    (('facade-00003.png',), False)
     """
     chosen = dataset.select(images).ids
     if not chosen:

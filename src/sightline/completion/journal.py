@@ -76,7 +76,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """A question to people about the maps of an image; see `sightline.completion.rating`."""
+    """A question to people about the maps of an image; see `sightline.completion.rating`.
+
+    Examples
+    --------
+    >>> TaskRecord("task-1", "a.jpg", "choose", ("cls", "rollout")).methods
+    ('cls', 'rollout')
+    """
 
     id: str
     image_id: str

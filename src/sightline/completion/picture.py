@@ -32,6 +32,13 @@ def draw_proposals(proposals: Proposals, samples: Sequence[Sample]) -> Image.Ima
         From `propose`.
     samples : sequence of Sample
         The images to draw.
+
+    Examples
+    --------
+    >>> from sightline.completion import Proposals
+    >>> from sightline.data import load_dataset
+    >>> draw_proposals(Proposals(()), [load_dataset("facades", count=1)[0]]).mode
+    'RGB'
     """
     tiles = [_tile(sample, proposals) for sample in samples]
     rows = [tiles[start : start + _COLUMNS] for start in range(0, len(tiles), _COLUMNS)]

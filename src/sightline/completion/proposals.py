@@ -61,6 +61,12 @@ class Proposal:
         The `index` of the marked region it was made from; None if nobody said.
     model, digest : str
         Name and digest of weights of the model that made it; "" if nobody said.
+
+    Examples
+    --------
+    >>> window = Region("window", box=(0.1, 0.2, 0.3, 0.4), score=0.8, source="sam")
+    >>> Proposal("first", "church.jpg", window, 0.8, "sam").label
+    'window'
     """
 
     id: str
@@ -134,6 +140,13 @@ class Proposals:
         Words about the data set.
     settings : mapping
         How they were made, as JSON has it: the proposer and its options.
+
+    Examples
+    --------
+    >>> window = Region("window", box=(0.1, 0.2, 0.3, 0.4), score=0.8, source="sam")
+    >>> found = Proposals((Proposal.made("church.jpg", window, 0),), data="churches")
+    >>> len(found), [one.score for one in found.of("church.jpg")]
+    (1, [0.8])
     """
 
     items: tuple[Proposal, ...]

@@ -26,6 +26,18 @@ class Proposer(Protocol):
         Name and digest of weights of the model it asks.
     settings : mapping
         Its options, as JSON has them.
+
+    Examples
+    --------
+    >>> class Nothing:
+    ...     name, model, digest, settings = "nothing", "", "", {}
+    ...
+    ...     def propose(self, sample):
+    ...         return []
+    >>> from sightline.completion import propose
+    >>> from sightline.data import load_dataset
+    >>> len(propose(load_dataset("facades", count=1), Nothing()))
+    0
     """
 
     @property

@@ -109,6 +109,8 @@ def draw_tasks(
 def draw_images(images: Iterable[str], count: int, seed: int) -> tuple[str, ...]:
     """Draw images at random; a larger draw of the same seed holds the smaller.
 
+    Examples
+    --------
     >>> draw_images(["a", "b", "c"], 2, seed=0)
     ('a', 'c')
     """
@@ -178,7 +180,14 @@ def rating_event(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person answered: `value` 1 to 5; of a choice 1 left, 0 right, 0.5 equal."""
+    """What a person answered: `value` 1 to 5; of a choice 1 left, 0 right, 0.5 equal.
+
+    Examples
+    --------
+    >>> task = TaskRecord("task-1", "a.jpg", "choose", ("cls", "rollout"))
+    >>> Answer(task, "anna", 1.0).value
+    1.0
+    """
 
     task: TaskRecord
     person: str
@@ -225,6 +234,13 @@ class RatingSummary:
         How far people agree: on ratings as ranks, on choices as they are.
     left : Judged
         Share of choices for the left side, whatever was there: 0.5 unless the side mattered.
+
+    Examples
+    --------
+    >>> task = TaskRecord("task-1", "a.jpg", "choose", ("cls", "rollout"))
+    >>> found = summarise_ratings([Answer(task, "anna", 1.0), Answer(task, "bo", 0.5)])
+    >>> found.wins[0].method, found.left.value
+    ('cls', 0.75)
     """
 
     ratings: tuple[Judged, ...]
@@ -266,6 +282,14 @@ def summarise_ratings(
         Of the intervals.
     seed : int
         Of the bootstrap for agreement.
+
+    Examples
+    --------
+    >>> tasks = [TaskRecord(f"task-{one}", one, "rate", ("cls",)) for one in ("a.jpg", "b.jpg")]
+    >>> said = [Answer(task, who, 4) for task in tasks for who in ("anna", "bo")]
+    >>> mean = summarise_ratings(said).ratings[0]
+    >>> mean.method, mean.value, mean.images, mean.people
+    ('cls', 4.0, 2, 2)
     """
     found = sorted(given, key=lambda one: (one.task.id, one.person))
     rated = [one for one in found if one.task.kind == "rate"]

@@ -78,6 +78,8 @@ class ImageScores:
         What found no partner.
     dropped : tuple of (image id, Region)
         Regions outside their image.
+    below_zero : tuple of str
+        Images whose maps have values below 0, in the order of the annotations.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class ImageScores:
     images_without_map: tuple[str, ...]
     maps_without_annotation: tuple[str, ...]
     dropped: tuple[tuple[str, Region], ...]
+    below_zero: tuple[str, ...] = ()
 
     def summary(self) -> list[Summary]:
         """Return the metrics that tell most, each with its chance value and ceiling."""
@@ -157,9 +160,10 @@ def score_by_image(
         threads=threads,
     )
     parts: list[pd.DataFrame] = []
-    done = 0
+    done, below = 0, set[str]()
     for batch in _batches(matches.pairs, maps):
         parts.append(_score_batch(score, batch, annotations))
+        below |= {image for image, array in batch if (array < 0).any()}
         done += len(batch)
         if progress is not None:
             progress(done, len(matches.pairs))
@@ -170,6 +174,7 @@ def score_by_image(
         dropped=tuple(
             (image, region) for image, found in annotations.items() for region in found.dropped
         ),
+        below_zero=tuple(image for image, _ in matches.pairs if image in below),
     )
 
 

@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 from sightline.data.images import MAX_PIXELS
 from sightline.geometry import Geometry
 from sightline.records import InputError, to_image_id
+from sightline.records.choices import SIGNS
 
 if TYPE_CHECKING:
     from typing import Self
@@ -31,7 +32,6 @@ __all__ = ["MapFiles", "Matches", "match_images", "open_maps"]
 
 _Read: TypeAlias = Callable[[], Any]
 _ENDINGS = (".npy", ".npz", ".safetensors")
-_SIGNS = ("positive", "absolute", "signed")
 # What reading raises on files that are broken, or broken on purpose.
 _DAMAGED = (
     *(ValueError, TypeError, LookupError, EOFError, ArithmeticError, RuntimeError, SyntaxError),
@@ -347,8 +347,8 @@ def _said(file: Path) -> tuple[tuple[str, ...], str]:
         what = "must be what `sightline explain --maps` writes"
         raise InputError(f"metadata 'sightline' {what}: {error!r}") from error
     for sign in signs:
-        if sign not in _SIGNS:
-            known = ", ".join(_SIGNS)
+        if sign not in SIGNS:
+            known = ", ".join(SIGNS)
             raise InputError(f"metadata 'sightline': sign must be among {known}, got {sign!r}")
     return signs, unfit
 

@@ -37,6 +37,15 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     ------
     InputError
         If the ending is not one of .csv, .parquet, .json, or the folder does not exist.
+
+    Examples
+    --------
+    >>> check_table_path("scores.csv").name
+    'scores.csv'
+    >>> check_table_path("scores.doc")
+    Traceback (most recent call last):
+        ...
+    sightline.records.errors.InputError: ...
     """
     return check_output(path, "a table", _WRITERS)
 

@@ -341,6 +341,16 @@ def _take_one_by_one(
 
 
 @compiled
+def _limits(thresholds: Array) -> tuple[Array, float, int]:
+    """Return the IoU to reach for each threshold, the lowest of them, and a bit for each."""
+    limits, lowest = np.empty(thresholds.size), np.inf
+    for t in range(limits.size):
+        limits[t] = min(thresholds[t], _ALMOST_ONE)
+        lowest = min(lowest, limits[t])
+    return limits, lowest, (1 << limits.size) - 1 if limits.size < 63 else 0x7FFFFFFFFFFFFFFF
+
+
+@compiled
 def match_groups(
     groups: Array,
     dt_box: Array,
@@ -369,11 +379,7 @@ def match_groups(
     largest = 1
     for n in range(groups.shape[0]):
         largest = max(largest, groups[n, 3] - groups[n, 2])
-    limits, lowest = np.empty(thresholds.size), np.inf
-    for t in range(limits.size):
-        limits[t] = min(thresholds[t], _ALMOST_ONE)
-        lowest = min(lowest, limits[t])
-    full = (1 << limits.size) - 1 if limits.size < 63 else 0x7FFFFFFFFFFFFFFF
+    limits, lowest, full = _limits(thresholds)
     overlaps, boxes = np.empty(largest), np.empty((4, largest))
     which, reach = np.empty(largest, np.int64), np.empty(largest, np.int64)
     crowd = np.empty(largest, np.bool_)

@@ -97,6 +97,8 @@ class ClassCounts(NamedTuple):
     def of(cls, label: Any, tp: int, fp: int, fn: int) -> ClassCounts:
         """Add the shares to the counts.
 
+        Examples
+        --------
         >>> ClassCounts.of("cat", 1, 1, 0)
         ClassCounts(label='cat', tp=1, fp=1, fn=0, precision=0.5, recall=1.0, f1=0.6666666666666666)
         """

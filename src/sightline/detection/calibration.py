@@ -15,9 +15,7 @@ from sightline.records import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sightline.detection.matching import Matches
-
-__all__ = ["Reliability", "matches_reliability", "reliability_curve"]
+__all__ = ["Reliability", "reliability_curve"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,32 +130,3 @@ def _check(score: NDArray[np.float64], right: NDArray[Any], bins: int) -> None:
         raise InputError(f"correct must be true or false; got {right[odd][0].item()!r}")
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InputError(f"bins must be a whole number from 1 on; got {bins!r}")
-
-
-def matches_reliability(
-    matches: Matches,
-    /,
-    label: Any = None,
-    *,
-    bins: int = 10,
-    binning: Literal["width", "mass"] = "width",
-) -> Reliability:
-    """Compare confidence and precision of the matches of a data set, or of one class of it.
-
-    Predictions that count neither way are left out.
-
-    Examples
-    --------
-    >>> from sightline.detection.matching import match_dataset
-    >>> box = (0, 0, 10, 10)
-    >>> matches_reliability(match_dataset([[[box, 0.75, 1]]], [[[box, 1]]])).ece
-    0.25
-    """
-    kept = matches.hit >= 0
-    if label is not None:
-        if label not in matches.labels:
-            raise InputError(f"label must be one of {list(matches.labels)}; got {label!r}")
-        kept = kept & (matches.label == matches.labels.index(label))
-    return reliability_curve(
-        matches.score[kept], matches.hit[kept] == 1, bins=bins, binning=binning
-    )

@@ -277,8 +277,7 @@ def match_detections(
     gt, dt = _writable(gt), _writable(dt)
     truth, found = _arrange(gt, dt)
     state = _State.of(truth, found, dt, sizes, thresholds, workers)
-    overlaps = _mask_overlaps(gt, dt, state, most)
-    _match(gt, dt, state, overlaps, thresholds, sizes, most, workers)
+    _match(gt, dt, state, thresholds, sizes, most, workers)
     return CocoMatches(
         truth.images, truth.classes, thresholds, names, most, found.starts, state.by_score,
         found.image[state.by_score], state.rank, dt.score, state.outside, state.hit, state.true,
@@ -489,14 +488,13 @@ def _match(
     gt: GroundTruth,
     dt: Detections,
     state: _State,
-    overlaps: tuple[NDArray[np.float64], NDArray[np.int64]],
     thresholds: NDArray[np.float64],
     sizes: NDArray[np.float64],
     most: int,
     workers: int,
 ) -> None:
     """Match all groups, a chunk at a time."""
-    given, offsets = overlaps
+    given, offsets = _mask_overlaps(gt, dt, state, most)
     step = max(1, -(-len(state.groups) // (CHUNKS_PER_THREAD * workers)))
 
     def run(start: int) -> None:

@@ -77,8 +77,9 @@ def evaluate_detections(
     max_dets
         Under "coco" the limits to the detections of one image and class, ascending.
     ci
-        How sure intervals of the figures are to be, as 0.95; they come from `resamples` draws of
-        images that start at `seed`. None gives none. Only under "coco".
+        How sure intervals of the figures are to be, as 0.95. None gives none. Only under "coco".
+    resamples, seed
+        From how many draws of images the intervals come, and what these start at.
     pixel
         "continuous": widths are distances of edges. "inclusive": they are those of a first and a
         last pixel, so that each counts one more. None takes what the files say, else the

@@ -25,6 +25,8 @@ class Run:
         Where the results are.
     plan : Plan
         What was to be done.
+    workers : int
+        Processes that share the work.
     stored : int
         Tasks that were there before.
     finished : int

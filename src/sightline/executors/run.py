@@ -40,7 +40,13 @@ _SHOWN = 5  # damaged files that a note names
 
 
 class RunError(SightlineError):
-    """A run that ended before its time; what was finished is kept."""
+    """A run that ended before its time; what was finished is kept.
+
+    Examples
+    --------
+    >>> issubclass(RunError, SightlineError), issubclass(RunError, InputError)
+    (True, False)
+    """
 
 
 def run_study(

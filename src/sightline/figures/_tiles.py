@@ -11,6 +11,7 @@ import numpy as np
 from sightline.figures.panels import panels
 from sightline.figures.style import BLACK, COLOURS, GREY, LIGHT, figure_of, new_figure, shown
 from sightline.records import InputError
+from sightline.records.choices import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,6 @@ __all__ = [
 
 ANNOTATED = COLOURS["sky"]
 """The colour of annotations, in all figures of images."""
-SIGNS = ("positive", "absolute", "signed")
 
 # The image below a map is grey and dim, and colours cover it by a fixed share: they mean the map.
 _COVER, _DARKEST, _BRIGHTEST = 0.65, 40, 215

@@ -7,10 +7,9 @@ from typing import Literal
 from sightline.geometry._checks import Size, check_choice, check_pair, one_side, show_size
 from sightline.geometry.transform import Geometry
 from sightline.records import InputError
+from sightline.records.choices import FITS
 
 __all__ = ["FITS", "fit_geometry"]
-
-FITS = ("squash", "crop", "letterbox", "native")
 
 
 def fit_geometry(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sightline.maps.passes import Passed
     from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
+    from sightline.records.choices import Sign
 
 __all__ = [
     "Found",
@@ -136,7 +137,7 @@ class Method:
     function: MapFunction = field(repr=False)
     what: str
     group: Literal["attention", "gradient", "cam", "perturbation", "baseline"]
-    sign: Literal["positive", "absolute", "signed"]
+    sign: Sign
     needs: tuple[Needs, ...] = ()
     gradients: bool = False
     cost: str = "1"

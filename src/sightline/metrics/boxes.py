@@ -60,10 +60,11 @@ def compute_corloc(
     attention
         Maps ``(images, H, W)``.
     targets
-        ``protocol="mask"``: annotation masks ``(images, H, W)``; the selected pixels are compared
-        with the mask. ``protocol="box"``: for each image its true boxes ``(n, 4)`` as shares of
-        the image; the box of any component of the literally thresholded map is compared with any
-        of them.
+        Annotation masks ``(images, H, W)`` or, under the protocol "box", for each image its true
+        boxes ``(n, 4)`` as shares of the image.
+    protocol : {"mask", "box"}
+        "mask" compares the selected pixels with the mask; "box" the box of any component of the
+        literally thresholded map with any of the true boxes.
     percentile, sign, ties
         As in `compute_iou`; the box protocol always uses the literal threshold.
     iou

@@ -70,7 +70,8 @@ def score_maps(
         Which pixels count as attended to: ``"percentile"``, ``"mass60"``, ``"mean"``,
         ``"matched"``, or several of these.
     percentiles
-        The thresholds of percentile selection: 90 selects the top 10% of the pixels.
+        The thresholds of percentile selection, from 0 to 100: 90 selects the top 10% of the pixels.
+        Several that all lie between 0 and 1 are refused, since shares are meant.
     sign
         ``"positive"`` sets negative values to 0 (attention), ``"absolute"`` takes magnitudes
         (gradients), ``"signed"`` keeps them; rankings alone are then defined.

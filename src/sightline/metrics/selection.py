@@ -15,6 +15,7 @@ import numpy as np
 
 from sightline._arrays import Array, namespace
 from sightline.records import InputError
+from sightline.records.choices import Sign, Ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,10 +30,9 @@ __all__ = [
     "energy_of",
     "parse_selection",
     "select",
+    "share_hint",
 ]
 
-Sign = Literal["positive", "absolute", "signed"]
-Ties = Literal["share", "include"]
 Kind = Literal["percentile", "mass", "mean", "matched", "top", "tolerance"]
 
 PERCENTILES = (95, 90, 85, 80, 75, 70, 60, 50)
@@ -97,7 +97,10 @@ def parse_selection(
     found: list[Threshold] = []
     for name in names:
         if name == "percentile":
-            found += [Threshold.percentile(level) for level in _numbers(percentiles)]
+            levels = _numbers(percentiles)
+            if len(levels) > 1 and all(map(share_hint, levels)):
+                raise InputError(share_hint(levels[0]))
+            found += map(Threshold.percentile, levels)
         elif isinstance(name, str) and (name in ("mean", "matched") or name.startswith("mass")):
             found.append(Threshold.parse(name))
         else:
@@ -117,6 +120,17 @@ def _numbers(percentiles: Iterable[float] | float) -> list[float]:
         return [float(level) for level in percentiles]
     except (TypeError, ValueError):
         raise InputError(f"percentiles must be numbers in [0, 100]; got {percentiles!r}") from None
+
+
+def share_hint(level: float) -> str:
+    """Return what to say of a percentile that was meant as a share of 1; "" for others.
+
+    >>> share_hint(0.9), share_hint(90)
+    ('percentiles go from 0 to 100, got 0.9; did you mean 90?', '')
+    """
+    if not 0 < level < 1:
+        return ""
+    return f"percentiles go from 0 to 100, got {level:g}; did you mean {100 * level:g}?"
 
 
 def energy_of(values: Array) -> Array:

@@ -52,9 +52,10 @@ from sightline.registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sightline.records.choices import Direction
+
 __all__ = ["METRICS", "Chance", "Facts", "Formula", "MetricSpec", "Undefined"]
 
-Direction = Literal["higher", "lower", "neither"]
 Level = Literal["map", "region", "dataset"]
 Category = Literal["location", "energy", "ranking", "overlap", "distribution", "complexity"]
 Role = Literal["primary", "supporting"]
@@ -203,7 +204,18 @@ class MetricSpec:
     share: bool = False
 
 
-METRICS: Registry[MetricSpec] = Registry("metric")
+class _Metrics(Registry[MetricSpec]):
+    """The metrics; where only the @ before the threshold is missing, that is what is meant."""
+
+    def nearest(self, name: str) -> str | None:
+        """Return the metric, with its threshold if there is one, that a name may stand for."""
+        parts = re.fullmatch(r"(.+?)[_ -]?((?:mass|tol|k)?\d[\d.]*|mass|mean|matched)", name)
+        if parts is not None and parts[1] in self:
+            return f"{parts[1]}@{parts[2]}"
+        return super().nearest(name)
+
+
+METRICS: Registry[MetricSpec] = _Metrics("metric")
 
 _SHARE = Chance("g", lambda facts: facts.g)
 _HALF = Chance("0.5", lambda facts: facts.g * 0 + 0.5)

@@ -174,6 +174,13 @@ def load_cabrnet(
     never opened, the configuration is read as plain YAML, and only modules of `cabrnet` that it
     names are imported. Weights that it names for the backbone are neither fetched nor read: the
     checkpoint holds them.
+
+    Examples
+    --------
+    >>> load_cabrnet("nowhere")
+    Traceback (most recent call last):
+        ...
+    sightline.records.errors.InputError: there is no file nowhere/model_arch.yml
     """
     place = Path(folder).expanduser()
     config = _safe_config(_yaml(place / ARCHITECTURE))
@@ -289,8 +296,9 @@ def _yaml(path: Path) -> dict[str, Any]:
     """Return the mapping of a YAML file; nothing in it is evaluated."""
     from sightline.data.formats.plain_yaml import parse_yaml
 
+    file = _existing(path)
     try:
-        found = parse_yaml(_existing(path).read_text("utf-8"))
+        found = parse_yaml(file.read_text("utf-8"))
     except ValueError as error:
         raise InputError(f"{path} must be YAML: {error}") from error
     if not isinstance(found, dict):

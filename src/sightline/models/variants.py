@@ -147,6 +147,12 @@ class Recipe:
     weights : dict of str to str
         Digests of the base's weights that the files change, by name: it tells which is which
         where another version of a library calls them otherwise.
+
+    Examples
+    --------
+    >>> recipe = Recipe("demo/vit-dino", "7714b6c295daf346", "lora", ("Baroque", "Gothic"))
+    >>> recipe.base, recipe.strategy, recipe.classes
+    ('demo/vit-dino', 'lora', ('Baroque', 'Gothic'))
     """
 
     base: str

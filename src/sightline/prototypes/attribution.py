@@ -47,6 +47,14 @@ class Attributed(NamedTuple):
         As the method gives them, on its own grid: similarities of cells, or gradients of pixels.
     values : Tensor (n, height, width)
         In [0, 1], for each pixel of the input: see `scaled_values`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> raw = torch.tensor([[[3.0, 5.0]]])
+    >>> found = Attributed(raw, scaled_values(raw, 1, 4))
+    >>> found.raw.tolist(), found.values.tolist()
+    ([[[3.0, 5.0]]], [[[0.0, 0.25, 0.75, 1.0]]])
     """
 
     raw: Tensor
@@ -119,6 +127,14 @@ class AttributionSpec:
         Where it comes from.
     control : bool
         Whether it knows nothing of the model: what others are compared with.
+
+    Examples
+    --------
+    >>> spec = ATTRIBUTIONS["smoothgrad"]
+    >>> sorted(spec.defaults) == sorted(spec.about), spec.control
+    (True, False)
+    >>> [name for name, one in ATTRIBUTIONS.items() if one.control]
+    ['random_gradient']
     """
 
     name: str

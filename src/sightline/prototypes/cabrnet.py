@@ -26,6 +26,16 @@ def read_projection(path: str | PathLike[str]) -> list[Nearest]:
     ------
     InputError
         If there is no such file, or a column is missing.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with Path(folder, "projection_info.csv").open("w") as file:
+    ...         for line in ("proto_idx,img_idx,h,w,score", "0,12,3,5,4.5", "1,-1,0,0,0"):
+    ...             print(line, file=file)
+    ...     read_projection(folder)
+    [Nearest(prototype=0, image=12, cell=(3, 5), similarity=4.5)]
     """
     file = Path(path).expanduser()
     file = file / PROJECTION if file.is_dir() else file

@@ -117,6 +117,16 @@ class Perturbed(NamedTuple):
         channels, with colours from 0 to 255.
     dual_squared_distance : array (n, p) or None
         Of the dual copy.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.prototypes import default_perturbations
+    >>> images, maps = torch.full((2, 3, 4, 4), 0.5), torch.ones(2, 4, 4)
+    >>> light = lambda images, index: images.mean((1, 2, 3))
+    >>> found = perturbed_scores(light, images, maps, default_perturbations()[:1], dual=False)
+    >>> found.original.round(3), found.focused.round(3).tolist(), found.dual is None
+    (array([0.5, 0.5]), [[0.15], [0.15]], True)
     """
 
     original: NDArray[np.float64]

@@ -66,6 +66,12 @@ class Nearest(NamedTuple):
         On the grid of similarities.
     similarity : float
         Of that cell to the prototype.
+
+    Examples
+    --------
+    >>> found = Nearest(prototype=7, image=2, cell=(3, 11), similarity=4.5)
+    >>> found.image, found.cell
+    (2, (3, 11))
     """
 
     prototype: int
@@ -95,7 +101,17 @@ def unit_images(model: Model, inputs: Inputs | Tensor) -> Tensor:
 
 
 def normalised(model: Model, images: Tensor) -> Tensor:
-    """Return images in [0, 1] as the network takes them: the way back from `unit_images`."""
+    """Return images in [0, 1] as the network takes them: the way back from `unit_images`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.models import load_model
+    >>> model = load_model("demo/protopnet")
+    >>> grey = torch.full((1, 3, 224, 224), 0.5)
+    >>> torch.allclose(unit_images(model, normalised(model, grey)), grey)
+    True
+    """
     mean, std = _colours(model, images)
     return (images - mean).div_(std).to(model.device, model.dtype)
 

@@ -91,7 +91,9 @@ class Effect(NamedTuple):
     difference : float
         Mean of focused minus dual drop; one within 1e-6 of 0 counts as 0, since networks in single
         precision do not tell more.
-    focused_low, focused_high, … : float
+    focused_low, focused_high, dual_low, dual_high, whole_low, whole_high : float
+        Ends of the intervals; NaN below `FEWEST` images.
+    difference_low, difference_high : float
         Ends of the intervals; NaN below `FEWEST` images.
     matters : bool or None
         Whether the interval of the difference lies above 0. None where nothing is decided: below
@@ -107,6 +109,16 @@ class Effect(NamedTuple):
     take ``p_holm < 0.05 and difference > 0``. Of n images p is 2 / 2ⁿ at least, and 1 in 40,000 of
     any number: with few images and many prototypes, or with more than 2,000 comparisons, `p_holm`
     cannot get there.
+
+    Examples
+    --------
+    >>> table = {"img_id": range(12), "proto_idx": [3] * 12, "perturbation": ["hue"] * 12,
+    ...     "original_score": [1.0] * 12, "focused": [0.5] * 12, "dual": [0.9] * 12}
+    >>> over_all, found = effects(table)
+    >>> over_all.prototype == ALL, found.prototype, found.images
+    (True, 3, 12)
+    >>> round(found.focused, 2), round(found.dual, 2), round(found.difference, 2), found.matters
+    (0.5, 0.1, 0.4, True)
     """
 
     prototype: int
@@ -149,6 +161,15 @@ class Premise(NamedTuple):
         Of these prototypes, how many have a mean focused drop above the mean dual one.
     difference, difference_low, difference_high : float
         Mean of focused minus dual drop. All ends are NaN below `FEWEST` images.
+
+    Examples
+    --------
+    >>> table = {"img_id": [0, 1, 2, 3], "proto_idx": [5, 5, 7, 7], "perturbation": ["hue"] * 4,
+    ...     "original_score": [1.0] * 4, "focused": [0.5, 0.5, 0.5, 0.8],
+    ...     "dual": [0.9, 0.9, 0.5, 0.6]}
+    >>> found = premise(table)
+    >>> found.rows, found.share, found.equal, found.prototypes, found.prototype_share
+    (4, 0.5, 0.25, 2, 0.5)
     """
 
     rows: int
@@ -177,6 +198,14 @@ class GlobalStats(NamedTuple):
         Mean focused drop over the rows of each perturbation.
     undefined : dict
         Rows of each perturbation without a drop, which do not count there.
+
+    Examples
+    --------
+    >>> table = {"img_id": [0, 0], "proto_idx": [5, 5], "perturbation": ["hue", "blur"],
+    ...     "original_score": [1.0, 1.0], "focused": [0.5, 0.75]}
+    >>> found = global_stats(table)
+    >>> found.covered, found.images, found.drops, found.undefined
+    ((5,), 1, {'hue': 0.5, 'blur': 0.25}, {'hue': 0, 'blur': 0})
     """
 
     covered: tuple[int, ...]
@@ -199,6 +228,12 @@ class LargestDrop(NamedTuple):
         defined.
     drop : float
         The largest; below 0 where every perturbation raised the score; NaN if undefined.
+
+    Examples
+    --------
+    >>> found = LargestDrop("facade-00000.png", 5, "hue", 0.5)
+    >>> f"{found.perturbation} takes {found.drop:.0%} of the likeness to number {found.prototype}"
+    'hue takes 50% of the likeness to number 5'
     """
 
     image: Any

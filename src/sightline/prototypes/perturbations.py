@@ -68,6 +68,15 @@ class Param:
         Whole numbers alone; odd ones alone.
     choices : tuple of str
         Where it is a word.
+
+    Examples
+    --------
+    >>> factor = Param("factor", "hue_factor", 0.2, 0.0, (-0.5, 0.5), least=-0.5, most=0.5)
+    >>> factor.read(0.1)
+    0.1
+    >>> factor.read(2)
+    Traceback (most recent call last):
+    sightline.records.errors.InputError: hue_factor must be a number from -0.5 to 0.5, got 2
     """
 
     name: str
@@ -119,6 +128,14 @@ class PerturbationSpec:
         What it does, exactly.
     citation : str
         Where it is from.
+
+    Examples
+    --------
+    >>> spec = PERTURBATIONS["blur"]
+    >>> [(param.name, param.default) for param in spec.params]
+    [('ksize', 21), ('sigma', 2.0)]
+    >>> spec.words
+    'Gaussian blur of {ksize} pixels, sigma {sigma:g}'
     """
 
     type: str
@@ -141,74 +158,70 @@ _CABRNET = (
 )
 
 
-def _register() -> None:
-    table = (
-        PerturbationSpec(
-            "brightness",
-            (Param("factor", "brightness_factor", 0.3, 1.0, (0.0, 1.0)),),
-            "brightness times {factor:g}",
-            "Every colour times the factor; what exceeds 1 is cut. 0.3 takes 70% of the light.",
-            _CABRNET,
+_TABLE = (
+    PerturbationSpec(
+        "brightness",
+        (Param("factor", "brightness_factor", 0.3, 1.0, (0.0, 1.0)),),
+        "brightness times {factor:g}",
+        "Every colour times the factor; what exceeds 1 is cut. 0.3 takes 70% of the light.",
+        _CABRNET,
+    ),
+    PerturbationSpec(
+        "contrast",
+        (Param("factor", "contrast_factor", 0.2, 1.0, (0.0, 1.0)),),
+        "contrast times {factor:g}",
+        "Every colour moves towards the mean grey of the whole image: factor x colour + "
+        "(1 - factor) x grey. Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R 601). Padding of "
+        "letterboxed images counts as image.",
+        _NAUTA,
+    ),
+    PerturbationSpec(
+        "saturation",
+        (Param("factor", "saturation_factor", 0.3, 1.0, (0.0, 1.0)),),
+        "saturation times {factor:g}",
+        "Every colour moves towards its own grey (0.299 R + 0.587 G + 0.114 B), which stays.",
+        _NAUTA,
+    ),
+    PerturbationSpec(
+        "hue",
+        (Param("factor", "hue_factor", 0.2, 0.0, (-0.5, 0.5), 0.01, -0.5, 0.5),),
+        "hue shifted by {factor:g} of the circle",
+        "The hue of HSV moves by this share of the colour circle and wraps around it; value "
+        "and saturation of HSV stay. Brightness as seen does not: yellow is lighter than blue "
+        "of the same value, so that a drop can come from brightness. Greys have no hue and "
+        "stay.",
+        _NAUTA,
+    ),
+    PerturbationSpec(
+        "blur",
+        (
+            Param("ksize", "gaussian_blur_ksize", 21, 1, (1, 51), 2, 1, whole=True, odd=True),
+            Param("sigma", "gaussian_blur_sigma", 2.0, None, (0.1, 10.0), 0.1, 0.01),
         ),
-        PerturbationSpec(
-            "contrast",
-            (Param("factor", "contrast_factor", 0.2, 1.0, (0.0, 1.0)),),
-            "contrast times {factor:g}",
-            "Every colour moves towards the mean grey of the whole image: factor x colour + "
-            "(1 - factor) x grey. Grey is 0.299 R + 0.587 G + 0.114 B (ITU-R 601). Padding of "
-            "letterboxed images counts as image.",
-            _NAUTA,
+        "Gaussian blur of {ksize} pixels, sigma {sigma:g}",
+        "A mean with the weights of a normal law over ksize x ksize pixels of the input; the "
+        "image is mirrored at its border, without its edge pixels again.",
+        _CABRNET,
+    ),
+    PerturbationSpec(
+        "distortion",
+        (
+            Param("periods", "distortion_periods", 5.0, None, (1, 20), 1, 0.0),
+            Param("amplitude", "distortion_amplitude", 7.0, 0.0, (0, 20), 0.5, 0.0),
+            Param("direction", "distortion_direction", "both", choices=DIRECTIONS),
         ),
-        PerturbationSpec(
-            "saturation",
-            (Param("factor", "saturation_factor", 0.3, 1.0, (0.0, 1.0)),),
-            "saturation times {factor:g}",
-            "Every colour moves towards its own grey (0.299 R + 0.587 G + 0.114 B), which stays.",
-            _NAUTA,
-        ),
-        PerturbationSpec(
-            "hue",
-            (Param("factor", "hue_factor", 0.2, 0.0, (-0.5, 0.5), 0.01, -0.5, 0.5),),
-            "hue shifted by {factor:g} of the circle",
-            "The hue of HSV moves by this share of the colour circle and wraps around it; value "
-            "and saturation of HSV stay. Brightness as seen does not: yellow is lighter than blue "
-            "of the same value, so that a drop can come from brightness. Greys have no hue and "
-            "stay.",
-            _NAUTA,
-        ),
-        PerturbationSpec(
-            "blur",
-            (
-                Param("ksize", "gaussian_blur_ksize", 21, 1, (1, 51), 2, 1, whole=True, odd=True),
-                Param("sigma", "gaussian_blur_sigma", 2.0, None, (0.1, 10.0), 0.1, 0.01),
-            ),
-            "Gaussian blur of {ksize} pixels, sigma {sigma:g}",
-            "A mean with the weights of a normal law over ksize x ksize pixels of the input; the "
-            "image is mirrored at its border, without its edge pixels again.",
-            _CABRNET,
-        ),
-        PerturbationSpec(
-            "distortion",
-            (
-                Param("periods", "distortion_periods", 5.0, None, (1, 20), 1, 0.0),
-                Param("amplitude", "distortion_amplitude", 7.0, 0.0, (0, 20), 0.5, 0.0),
-                Param("direction", "distortion_direction", "both", choices=DIRECTIONS),
-            ),
-            "sinus distortion, {periods:g} periods over the box, amplitude {amplitude:g} pixels, "
-            "{direction}",
-            "Pixels move along a sine of so many periods over the WIDTH of the box of the most "
-            "relevant pixels, on both axes, from the top left corner of the image. horizontal: row "
-            "y moves to the right by amplitude x sin(2 pi periods y / width); vertical: column x "
-            "moves down by amplitude x sin(2 pi periods x / width); both: first the one, then the "
-            "other. Between pixels linearly; beyond the edge the edge pixel is held.",
-            _CABRNET,
-        ),
-    )
-    for spec in table:
-        PERTURBATIONS.add(spec.type, spec)
-
-
-_register()
+        "sinus distortion, {periods:g} periods over the box, amplitude {amplitude:g} pixels, "
+        "{direction}",
+        "Pixels move along a sine of so many periods over the WIDTH of the box of the most "
+        "relevant pixels, on both axes, from the top left corner of the image. horizontal: row "
+        "y moves to the right by amplitude x sin(2 pi periods y / width); vertical: column x "
+        "moves down by amplitude x sin(2 pi periods x / width); both: first the one, then the "
+        "other. Between pixels linearly; beyond the edge the edge pixel is held.",
+        _CABRNET,
+    ),
+)
+for _spec in _TABLE:
+    PERTURBATIONS.add(_spec.type, _spec)
 
 
 @dataclass(frozen=True, init=False)
@@ -255,6 +268,8 @@ class Step:
     def description(self) -> str:
         """The change in words, with its values.
 
+        Examples
+        --------
         >>> Step("distortion", {"amplitude": 3}).description
         'sinus distortion, 5 periods over the box, amplitude 3 pixels, both'
         """
@@ -299,6 +314,8 @@ class Perturbation:
 def default_perturbations() -> tuple[Perturbation, ...]:
     """Return each type of perturbation with its default parameters, under its own name.
 
+    Examples
+    --------
     >>> [each.name for each in default_perturbations()]
     ['brightness', 'contrast', 'saturation', 'hue', 'blur', 'distortion']
     """

@@ -35,6 +35,15 @@ class Relevance(NamedTuple):
         The same of the map before scaling, without what is below 0.
     chance : array
         The object's share of the image: what a map without information scores.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sightline.prototypes import Attributed
+    >>> constant = torch.ones(1, 2, 2)
+    >>> found = relevance(Attributed(constant, constant), [[[True, False], [False, False]]])
+    >>> found.energy.tolist() == found.mask.tolist() == found.chance.tolist() == [0.25]
+    True
     """
 
     mask: NDArray[np.float64]

@@ -59,6 +59,12 @@ def crop_to_percentile(
         An attribution.
     percentile : float
         From 0 to below 100.
+
+    Examples
+    --------
+    >>> image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+    >>> crop_to_percentile(image, [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]], 75).tolist()
+    [[[6, 7, 8], [9, 10, 11]]]
     """
     picture = _picture(image, values)
     x0, y0, x1, y1 = percentile_box(values, percentile)
@@ -72,6 +78,13 @@ def box_to_percentile(
 
     The outline is yellow with a black edge towards the middle, and lies inside the box. Parameters
     as in `crop_to_percentile`; `width` is that of the yellow line in pixels.
+
+    Examples
+    --------
+    >>> image, values = np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8))
+    >>> values[1:7, 1:7] = 1
+    >>> box_to_percentile(image, values, 50, width=1)[1].tolist()[:3]
+    [[0, 0, 0], [240, 228, 66], [240, 228, 66]]
     """
     if width < 1:
         raise InputError(f"width must be 1 pixel or more, got {width!r}")
@@ -94,6 +107,13 @@ def heatmap(image: ArrayLike, values: ArrayLike) -> NDArray[np.uint8]:
         Of uint8, or from 0 to 1; as large as the map.
     values : array (height, width)
         In [0, 1].
+
+    Examples
+    --------
+    >>> image = np.full((4, 4, 3), 128, np.uint8)
+    >>> found = heatmap(image, np.eye(4))
+    >>> found.shape, bool(found[0, 0].mean() > found[0, 1].mean())
+    ((4, 4, 3), True)
     """
     return overlay(_picture(image, values), _map(values), scale=Scale(0.0, 1.0, False))
 

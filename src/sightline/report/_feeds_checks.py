@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from sightline.checks.table import CURVES, SIMILARITIES, STAGED, WHOLE
 from sightline.records import InputError
 from sightline.report._feed import Feed, counted, labelled_images, layers_missing, told
 from sightline.report._pictures import maps_missing, pictures_missing
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FEEDS", "checked_models", "named_lines", "stored_checks"]
 
-_SIMILARITIES = ("spearman", "ssim", "hog", "overlap")
-_WAYS = ("top-down", "bottom-up", "single")
-_CURVES = ("deletion", "insertion", "road_morf", "road_lerf", "pixel_flipping")
 _DRAWN = 512
 _ROWS = 12  # methods of which pairs of maps are drawn
 
@@ -58,7 +56,7 @@ def checked_models(store: StoreFigures, card: str) -> list[str]:
     if card == "sanity-check":
         models = found.get("randomisation", [])
     elif card == "cascade":
-        ways = [found.get(f"randomisation/{way}", []) for way in _WAYS]
+        ways = [found.get(f"randomisation/{way}", []) for way in STAGED]
         models = list(dict.fromkeys(one for some in ways for one in some))
     else:
         models = [one for one in found.get("faithfulness", []) if _curves_of(store, one)]
@@ -75,7 +73,7 @@ def _curves_of(store: StoreFigures, model: str) -> list[str]:
         name = full_name(one)
         if one["check"] == "faithfulness" and name == model:
             found |= dict.fromkeys(one["options"].get("measures") or ())
-    return [one for one in _CURVES if one in found]
+    return [one for one in CURVES if one in found]
 
 
 def _not_run(store: StoreFigures, check: str) -> str:
@@ -265,8 +263,7 @@ def _verdicts(store: StoreFigures) -> pd.DataFrame:
     from sightline.analysis.sanity import sanity_table
 
     found = stored_checks(store)
-    ways = ("full", "top-down", "bottom-up")
-    way: Any = next((one for one in ways if f"randomisation/{one}" in found), "full")
+    way: Any = next((one for one in WHOLE if f"randomisation/{one}" in found), "full")
     return sanity_table(store.results, way=way)
 
 
@@ -293,8 +290,8 @@ def _cascade(store: StoreFigures, choice: Choice) -> Drawn:
     model = _one_model(store, choice, "cascade")
     choice = choice._replace(model=model)
     found = stored_checks(store)
-    way: Any = next(one for one in _WAYS if model in found.get(f"randomisation/{one}", ()))
-    measure: Any = choice.metric if choice.metric in _SIMILARITIES else "spearman"
+    way: Any = next(one for one in STAGED if model in found.get(f"randomisation/{one}", ()))
+    measure: Any = choice.metric if choice.metric in SIMILARITIES else "spearman"
     every = store.kept(
         ("cascade", way, measure),
         lambda: cascade_table(store.results, way=way, measure=measure),

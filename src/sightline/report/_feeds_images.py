@@ -15,7 +15,10 @@ from sightline.report._lines import choose_lines
 from sightline.report._pictures import pictures_missing, said, signs_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from sightline.report._lines import Lines
     from sightline.report._pictures import MapView
@@ -72,11 +75,23 @@ def _score(row: dict[Any, Any]) -> str:
 
 def _attribution(store: StoreFigures, choice: Choice) -> Drawn:
     from sightline.figures.images import visualize_attribution_enhanced
+
+    return _one_map(store, choice, visualize_attribution_enhanced)
+
+
+def _pointing(store: StoreFigures, choice: Choice) -> Drawn:
+    from sightline.figures.examples import create_pointing_game_visualization
+
+    return _one_map(store, choice, create_pointing_game_visualization)
+
+
+def _one_map(store: StoreFigures, choice: Choice, draw: Callable[..., Figure]) -> Drawn:
+    """Draw the map of a line on one image, with all its scores."""
     from sightline.report.feeding import Drawn
 
     line, image = store.pictures.chosen(choice)
     view = store.pictures.map_of(line.lines[0], image, scored=True)
-    figure = visualize_attribution_enhanced(
+    figure = draw(
         store.pictures.image(image), view.values, view.mask, name=line.names[0], sign=view.sign
     )
     return Drawn(figure, _metrics_of(store, line, image), told_one(line, image, view.note))
@@ -100,18 +115,6 @@ def _metrics_of(store: StoreFigures, line: Lines, image: str) -> pd.DataFrame:
     table.insert(0, "image", image)
     table.insert(0, "name", line.names[0])
     return pd.DataFrame(table)
-
-
-def _pointing(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.figures.examples import create_pointing_game_visualization
-    from sightline.report.feeding import Drawn
-
-    line, image = store.pictures.chosen(choice)
-    view = store.pictures.map_of(line.lines[0], image, scored=True)
-    figure = create_pointing_game_visualization(
-        store.pictures.image(image), view.values, view.mask, name=line.names[0], sign=view.sign
-    )
-    return Drawn(figure, _metrics_of(store, line, image), told_one(line, image, view.note))
 
 
 def _energy(store: StoreFigures, choice: Choice) -> Drawn:

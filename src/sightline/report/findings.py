@@ -13,6 +13,7 @@ from sightline.report import words
 from sightline.report._feed import counted
 from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
+from sightline.results.leaderboard import GRIDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -160,7 +161,7 @@ def _of_best(
     said.append(_cross(results, scored, score, len(names), progress))
     if len(names) > 1 or base is not None:
         said.append(words.others_words(metric, _elsewhere(scored, best), len(names)))
-    said.append(words.ceiling_words(score, metric))
+    said.append(words.ceiling_words(score))
     return said
 
 
@@ -230,6 +231,7 @@ def _limits(
         _chosen(scored),
         words.undefined_words(counts),
         _cropped(results, images),
+        _grids(results),
         _left_out(results),
         _accuracy(results, predictions),
     ]
@@ -263,6 +265,15 @@ def _cropped(results: Results, images: int) -> Finding | None:
     found = results.query(sql).iloc[0]
     lowest = 0.0 if found["n"] == 0 else float(found["lowest"])
     return words.cropped_words(int(found["n"]), images, lowest)
+
+
+def _grids(results: Results) -> Finding | None:
+    """Look whether the same regions were drawn on grids of different sizes."""
+    sql = """SELECT count(*) AS n FROM (SELECT image FROM rows WHERE region IS NULL
+        GROUP BY image HAVING max(area) - min(area) > 1e-6)"""
+    if results.study.get("resolution") != "grid" or not int(results.query(sql).iloc[0]["n"]):
+        return None
+    return Finding("Grids of different sizes", f"{GRIDS[0].upper()}{GRIDS[1:]}.", "bad")
 
 
 def _left_out(results: Results) -> Finding | None:

@@ -198,37 +198,37 @@ def _by_model(
     if card in missing:
         return []
     models = checked_models(figures, card)[:MODELS]
-    ends = [f"_{slug}" if len(models) > 1 else "" for slug in _slugs(models)]
     return [
         Wanted(place, card, f"{FIGURES[card].file}{end}", Choice(model=model), model)
-        for model, end in zip(models, ends, strict=True)
+        for model, end in _with_ends(models)
     ]
 
 
 def _detections(figures: StoreFigures, missing: dict[str, str]) -> list[Wanted]:
     """Return the figures of each evaluation of detections."""
-    names = detection_names(figures.results.path)
-    found = []
-    for name, slug in zip(names, _slugs(names), strict=True):
-        end = f"_{slug}" if len(names) > 1 else ""
-        for card in _DETECTION:
-            if card not in missing:
-                choice = Choice(model=name)
-                found.append(Wanted("detection", card, f"{FIGURES[card].file}{end}", choice, name))
-    return found
+    return [
+        Wanted("detection", card, f"{FIGURES[card].file}{end}", Choice(model=name), name)
+        for name, end in _with_ends(detection_names(figures.results.path))
+        for card in _DETECTION
+        if card not in missing
+    ]
 
 
 def _prototypes(figures: StoreFigures, missing: dict[str, str]) -> list[Wanted]:
     """Return the figures of each benchmark of prototypes that holds what they are drawn from."""
-    names = benchmark_names(figures.results.path)
-    found = []
-    for name, slug in zip(names, _slugs(names), strict=True):
-        end = f"_{slug}" if len(names) > 1 else ""
-        for card in PROTOTYPE_FIGURES:
-            if card not in missing and name in holding_benchmarks(figures, card):
-                file, note = f"{FIGURES[card].file}{end}", name if end else ""
-                found.append(Wanted("prototypes", card, file, Choice(model=name), note))
-    return found
+    return [
+        Wanted("prototypes", card, f"{FIGURES[card].file}{end}", Choice(model=name), note)
+        for name, end in _with_ends(benchmark_names(figures.results.path))
+        for note in [name if end else ""]
+        for card in PROTOTYPE_FIGURES
+        if card not in missing and name in holding_benchmarks(figures, card)
+    ]
+
+
+def _with_ends(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names with what ends the names of their files: nothing where there is one alone."""
+    ends = [f"_{slug}" if len(names) > 1 else "" for slug in _slugs(names)]
+    return list(zip(names, ends, strict=True))
 
 
 def _slugs(names: Sequence[str]) -> list[str]:

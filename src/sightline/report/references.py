@@ -42,19 +42,6 @@ class Reference(NamedTuple):
         return [one.partition(",")[0] for one in self.authors.split(" and ")]
 
     @property
-    def short(self) -> str:
-        """Names and year, as texts cite it.
-
-        Examples
-        --------
-        >>> REFERENCES["abnar2020"].short
-        'Abnar & Zuidema 2020'
-        """
-        names = self.families
-        who = names[0] if len(names) == 1 else " & ".join(names)
-        return f"{f'{names[0]} et al.' if len(names) > 2 else who} {self.year}"
-
-    @property
     def text(self) -> str:
         """The work as a line of a list.
 

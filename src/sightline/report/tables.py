@@ -81,7 +81,7 @@ def detailed_results(
     frame = frame.reset_index().merge(scored.about.drop(columns="chosen"), on="name")
     frame = frame.merge(_seen(results, scored), on=["name", "image"], how="inner")
     frame = frame.merge(_labels(results), on="image", how="left")
-    frame = _with_predictions(frame, scored, predictions)
+    frame = _with_predictions(frame, predictions)
     ours = ["name", "model", "target", "layer", "group", "area", "visible", "label", "predicted",
             "correct"]  # fmt: skip
     order = {name: place for place, name in enumerate(scored.about["name"])}
@@ -117,9 +117,7 @@ def _labels(results: Results) -> pd.DataFrame:
     return rows
 
 
-def _with_predictions(
-    frame: pd.DataFrame, scored: Scored, predictions: pd.DataFrame | None
-) -> pd.DataFrame:
+def _with_predictions(frame: pd.DataFrame, predictions: pd.DataFrame | None) -> pd.DataFrame:
     """Add what the model of each line predicts; nothing for baselines that models share."""
     import pandas as pd
 

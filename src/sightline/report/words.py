@@ -410,13 +410,13 @@ def others_words(
     return Finding("By other metrics", text, tone)
 
 
-def ceiling_words(score: Score, metric: str) -> Finding | None:
+def ceiling_words(score: Score) -> Finding | None:
     """Say how much of what could be reached at these areas was.
 
     Examples
     --------
     >>> score = Score("a", 0.3, n=9, chance=0.05, ceiling=0.75, corrected=0.36)
-    >>> ceiling_words(score, "iou@90").text
+    >>> ceiling_words(score).text
     'At these areas no map can score more than 0.750 on average: the best line reaches 40% of that,
     and 36% of the way from chance to it.'
     """

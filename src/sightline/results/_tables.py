@@ -24,7 +24,7 @@ from sightline.results._database import (
     run_select,
 )
 from sightline.results._state import read_state
-from sightline.results._views import Name, keys, read_files, scores_sql
+from sightline.results._views import Name, full_model, keys, read_files, scores_sql
 from sightline.store import check_tasks, task_name
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _NO_CURVES = """SELECT * FROM (VALUES ('', '', '', 0::SMALLINT, 0::SMALLINT, '',
   curve, point, value) WHERE false"""
 
 _WHOLE = "rows_of_images"
+_FEW_IMAGES = 16  # on which two rasters of different sizes hardly ever draw all areas alike
 
 
 class Progress(NamedTuple):
@@ -137,6 +138,21 @@ class Tables:
         with self.naming_damage():
             define(self.connection, views)
         return self.connection
+
+    @cached_property
+    def areas(self) -> dict[tuple[str, str], dict[str, float]]:
+        """The annotated share of a few images as their maps' raster draws it, by model, method."""
+        metric, threshold = self.names[0]
+        found: dict[tuple[str, str], dict[str, float]] = {}
+        for name, method, image, area in self.fetch(
+            f"""SELECT {full_model()}, method, image, max(area) FROM rows
+            WHERE region IS NULL AND metric = $metric AND threshold = $threshold
+              AND image IN (SELECT image FROM images ORDER BY image LIMIT {_FEW_IMAGES})
+            GROUP BY ALL""",
+            {"metric": metric, "threshold": threshold},
+        ):
+            found.setdefault((name, method), {})[image] = area
+        return found
 
     def name(self, text: str | None, *, regions: bool = False) -> Name:
         """Return a score by its name; see `find_name`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
 from sightline.results._values import image_table
 from sightline.results._wording import beside, sentences, summary
-from sightline.results.leaderboard import CHOSEN, layer_column, so_far, with_note
+from sightline.results.leaderboard import CHOSEN, grids_note, layer_column, so_far, with_note
 from sightline.stats.confidence import intervals
 from sightline.stats.paired import compare_family, effect_size, wilcoxon
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from sightline.records.choices import By
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
 
     Pairs = Sequence[tuple[Line, Line]]
 
-__all__ = ["By", "compare", "paired_figures"]
+__all__ = ["compare", "paired_figures"]
 
-By = Literal["model", "method", "layer"]
 # Scores closer than this are equal.
 _EQUAL = 1e-9
 _OTHERS = {"model": "method", "method": "model", "layer": "model with layers"}
@@ -68,6 +68,7 @@ def compare(
         frame,
         *_notes(name, pairs, frame),
         beside(name),
+        grids_note(tables, (line for pair in pairs for line in pair)),
         _alone(first, second, pairs),
         so_far(tables),
     )

@@ -36,7 +36,14 @@ _OLD = "~old"  # a writer that was killed has set it aside and put nothing in it
 
 
 class ErrorCosts(NamedTuple):
-    """What the kinds of error cost; see `sightline.detection.ErrorTypes`."""
+    """What the kinds of error cost; see `sightline.detection.ErrorTypes`.
+
+    Examples
+    --------
+    >>> found = ErrorCosts(0.5, {"missed": 3, "duplicate": 1}, {"missed": 0.2, "duplicate": 0.01})
+    >>> max(found.cost, key=found.cost.get)
+    'missed'
+    """
 
     map: float
     counts: dict[str, int]
@@ -65,6 +72,19 @@ def detection_table(store: str | os.PathLike[str]) -> pd.DataFrame:
     ------
     InputError
         If there is none, or one cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sightline.detection.evaluate import evaluate_detections
+    >>> from sightline.store.detection import write_detection
+    >>> truth, found = [[[(0, 0, 40, 40), "cat"]]], [[[(0, 0, 40, 40), 0.9, "cat"]]]
+    >>> with TemporaryDirectory() as folder:
+    ...     for protocol in ("coco", "voc"):
+    ...         results = evaluate_detections(truth, found, protocol=protocol)
+    ...         _ = write_detection(folder, f"by-{protocol}", results)
+    ...     detection_table(folder)[["name", "protocol", "images", "AP50"]].round(3).values.tolist()
+    [['by-coco', 'coco', 1, 1.0], ['by-voc', 'voc', 1, 1.0]]
     """
     import pandas as pd
 
@@ -142,6 +162,19 @@ class StoredDetection:
         Its folder.
     about
         All of its results.json.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sightline.detection.evaluate import evaluate_detections
+    >>> from sightline.store.detection import write_detection
+    >>> truth = [[[(0, 0, 40, 40), "cat"], [(50, 0, 90, 40), "cat"]]]
+    >>> results = evaluate_detections(truth, [[[(0, 0, 40, 40), 0.9, "cat"]]])
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = write_detection(folder, "mine", results)
+    ...     stored = open_detection(folder, "mine")
+    ...     stored, stored.errors.counts["missed"], stored.names
+    (StoredDetection('mine': coco; AP 0.5050), 1, {'cat': 'cat'})
     """
 
     name: str

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOSEN",
+    "GRIDS",
     "average_ranks",
     "empty_board",
+    "grids_note",
     "layer_column",
     "layer_progression",
     "leaderboard",
@@ -37,6 +39,13 @@ __all__ = [
 ]
 
 CHOSEN = "what was chosen on the same images looks better than it is"
+GRIDS = (
+    "maps were scored on grids of different sizes, which draw the same regions differently: "
+    "figures, chance and ceiling of one grid do not compare with those of another, while "
+    "resolution pixels scores all on one raster"
+)
+# Shares of an image that differ by less are the same, rounded.
+_SHARE = 1e-6
 # Below this the room between chance and ceiling is rounding.
 _ROOM = 1e-9
 
@@ -71,8 +80,20 @@ def leaderboard(
     order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
     frame = frame.loc[order.index].reset_index(drop=True)
     frame.attrs["metric"] = str(name)
-    said = _about(name), *_circular(tables), _choice(lines), _nothing(lines, where), so_far(tables)
-    return with_note(frame, *said)
+    about = _about(name), *_circular(tables), grids_note(tables, lines)
+    return with_note(frame, *about, _choice(lines), _nothing(lines, where), so_far(tables))
+
+
+def grids_note(tables: Tables, lines: Iterable[Line]) -> str:
+    """Say so where lines were scored on grids that draw the same regions differently."""
+    if tables.manifest["study"].get("resolution") != "grid":
+        return ""
+    areas: dict[str, list[float]] = {}
+    for names in {(line.model, line.method) for line in lines}:
+        for image, area in tables.areas.get(names, {}).items():
+            areas.setdefault(image, []).append(area)
+    differ = any(max(found) - min(found) > _SHARE for found in areas.values())
+    return GRIDS if differ else ""
 
 
 def _circular(tables: Tables) -> Iterator[str]:

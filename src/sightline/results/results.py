@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline.metrics import METRICS
 from sightline.records import InputError
+from sightline.records.choices import By
 from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
 from sightline.results._database import SECONDS
 from sightline.results._html import show_html, show_text
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from sightline.records.choices import Layer
     from sightline.results._catalogue import Where
 
 __all__ = ["Results", "open_results"]
-
-Layer = int | Literal["best", "split", "last"]
 
 
 def open_results(path: str | os.PathLike[str]) -> Results:
@@ -405,7 +405,7 @@ class Results:
         b: str | int,
         metric: str | None = None,
         *,
-        by: comparing.By = "model",
+        by: By = "model",
         model: str | None = None,
         method: str | None = None,
         layer: Layer = "best",
@@ -444,7 +444,7 @@ class Results:
             stored for one of the two only. ``attrs["sentences"]`` says what each line means,
             ``attrs["summary"]`` what all of them do.
         """
-        if by not in get_args(comparing.By):
+        if by not in get_args(By):
             raise InputError(f"by must be 'model', 'method' or 'layer'; got {by!r}")
         fixed = {"model": model, "method": method, "layer": None if layer == "best" else layer}
         if fixed[by] is not None:

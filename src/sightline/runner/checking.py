@@ -85,7 +85,7 @@ def check_sources(
             if lacking := _lacking(name, source, model):
                 left_out.append(LeftOut(source.name, f"{name} of {source.method}", lacking))
                 continue
-            layers = _layers(study, check, source, model)
+            layers = _layers(check, source, model)
             base = replace(source, kind="check", heads=(None,), layers=layers, part=name)
             base = replace(base, batch=min(base.batch, batches.get(base.limited_as, base.batch)))
             found += (_sealable(one) for one in _checks_of(study, base, name, check, shelf))
@@ -190,7 +190,7 @@ def _lacking(name: str, source: Source, model: Model) -> str:
     return f"needs a class, the target is {source.target}" * (source.target in _CLASSLESS)
 
 
-def _layers(study: Study, check: MapCheck, source: Source, model: Model) -> tuple[int | None, ...]:
+def _layers(check: MapCheck, source: Source, model: Model) -> tuple[int | None, ...]:
     """Return the layers that are checked: the last of the study's unless others are asked for."""
     if source.layers == (None,):
         return (None,)

@@ -43,6 +43,11 @@ class Task(NamedTuple):
         Of its files.
     source, chunk : int
         Positions in the plan: of a check, the second among the chunks of that check.
+
+    Examples
+    --------
+    >>> Task("000000-61202697f1fc61cd", source=0, chunk=0).chunk
+    0
     """
 
     name: str
@@ -60,6 +65,11 @@ class Chunk:
         Their ids.
     digest : str
         Over their pixels and annotations.
+
+    Examples
+    --------
+    >>> Chunk(("a.jpg", "b.jpg"), digest="4d0f879e93b2faf5").images
+    ('a.jpg', 'b.jpg')
     """
 
     images: tuple[str, ...]
@@ -133,10 +143,6 @@ class Plan:
             if source.kind != "check":
                 found.setdefault(source.passes or number, []).append(number)
         return found.values()
-
-    def shares_pass(self, source: Source) -> bool:
-        """Say whether a pass for a source gives the maps of others, too."""
-        return len(self.sharing(source)) > 1
 
     def sharing(self, source: Source) -> tuple[Source, ...]:
         """Return the sources whose maps a pass for a source gives, itself among them."""

@@ -169,6 +169,7 @@ def _find_sources(
         found, lacking = method_sources(study, entry, shelf, batches)
         sources += found
         left_out += lacking
+        notes += _baselines_alone(entry.full, found) if lacking else []
         notes += _trained_on(study, entry, shelf, images)
     _check_used(study, sources, left_out)
     for method in study.methods:
@@ -178,6 +179,14 @@ def _find_sources(
             sources.append(source)
             notes += [note] * bool(note)
     return _Found(tuple(sources), tuple(left_out), tuple(notes))
+
+
+def _baselines_alone(model: str, sources: Sequence[Source]) -> list[str]:
+    """Say so where no method fits a model but the baselines, which do not look at it."""
+    if any(one.group != "baseline" for one in sources):
+        return []
+    known = f"`sightline methods --model {model}` lists what fits"
+    return [f"Only baselines fit {model}, and they know nothing of it: {known}"]
 
 
 def _trained_on(study: Study, entry: ModelEntry, shelf: Shelf, images: _Images) -> Iterator[str]:
@@ -225,16 +234,23 @@ def _chunk_size(study: Study, device: str, cards: Cards) -> int:
     return max(CHUNK, study.batch or 0)
 
 
-def _check_used(study: Study, sources: Iterable[Source], left_out: Iterable[LeftOut]) -> None:
-    """Raise where a method has no model that it fits."""
+def _check_used(study: Study, sources: Sequence[Source], left_out: Sequence[LeftOut]) -> None:
+    """Raise where methods have no model that they fit."""
     used = {source.method for source in sources}
-    for method in study.methods:
-        if not method.given and method.name not in used:
-            whys = [f"{one.model}: {one.why}" for one in left_out if one.method == method.name]
-            raise InputError(
-                f"methods: {method.name!r} fits none of the models ({'; '.join(whys)}); "
-                "`sightline methods --model NAME` lists those that fit"
-            )
+    lost = {
+        method.name: [f"{one.model}: {one.why}" for one in left_out if one.method == method.name]
+        for method in study.methods
+        if not method.given and method.name not in used
+    }
+    if not lost:
+        return
+    told = [f"{name!r} fits none of the models ({'; '.join(why)})" for name, why in lost.items()]
+    if all(source.group == "baseline" for source in sources):
+        told.append("only baselines are left, which know nothing of a model")
+    model = study.models[0].full if len(study.models) == 1 else "NAME"
+    raise InputError(
+        f"methods: {'; '.join(told)}; `sightline methods --model {model}` lists those that fit"
+    )
 
 
 def _check_files(cards: Cards) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sightline.records.choices import Ties
+
 # Not part of a key: the key itself, and where things lie, whose content has a digest.
 _PLACES = ("rules", "key", "load", "maps")
 # Part of the key of checks alone: those of all others stay what they were.
@@ -42,13 +44,19 @@ class Scoring:
         Whether each region is scored as well as the union.
     resolution : "grid", "pixels" or int
         On the maps' own grids, on the pixels of the image, or so that its longer side has as many.
+
+    Examples
+    --------
+    >>> scoring = Scoring("first", ("coverage", "iou"), ("percentile",), (90.0,), resolution=224)
+    >>> scoring.upsampling
+    'bilinear'
     """
 
     study: str
     metrics: tuple[str, ...]
     selection: tuple[str, ...]
     percentiles: tuple[float, ...]
-    ties: Literal["share", "include"] = "share"
+    ties: Ties = "share"
     regions: bool = True
     resolution: str | int = "grid"
 
@@ -101,6 +109,12 @@ class Source:
         Of a check: what decides its rows.
     rules, key : str
         Hashes: over what decides whether rows may be compared, and over all that decides them.
+
+    Examples
+    --------
+    >>> source = Source("model", "demo/vit", "cls", "seed2", layers=(0, 11), heads=(0, 1, 2))
+    >>> source.name, source.maps_per_image
+    ('demo/vit@seed2', 6)
     """
 
     kind: Literal["model", "mean", "given", "check"]

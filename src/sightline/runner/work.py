@@ -48,7 +48,14 @@ _TOTALS = 8
 
 
 class BadImageError(InputError):
-    """Images, or maps of them, that cannot be used; `images` says which and why."""
+    """Images, or maps of them, that cannot be used; `images` says which and why.
+
+    Examples
+    --------
+    >>> bad = BadImageError({"a.jpg": "a.jpg: no such image"})
+    >>> list(bad.images), str(bad)
+    (['a.jpg'], 'a.jpg: no such image')
+    """
 
     def __init__(self, images: dict[str, str]) -> None:
         super().__init__("; ".join(images.values()))
@@ -56,7 +63,13 @@ class BadImageError(InputError):
 
 
 class OutOfMemoryError(InputError):
-    """A model took more memory than there is."""
+    """A model took more memory than there is.
+
+    Examples
+    --------
+    >>> issubclass(OutOfMemoryError, InputError)
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +91,11 @@ class Done(NamedTuple):
     ----------
     rows, maps : int
         How many.
+
+    Examples
+    --------
+    >>> Done(rows=140, maps=4).maps
+    4
     """
 
     rows: int

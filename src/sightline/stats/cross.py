@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.metrics.selection import Sign, Ties
+    from sightline.records.choices import Direction
 
     Score = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
 
@@ -59,7 +60,7 @@ class CrossScores:
     n: int
     blocks: tuple[tuple[NDArray[np.int64], NDArray[np.float64]], ...]
     metric: str = ""
-    direction: Literal["higher", "lower", "neither"] = "higher"
+    direction: Direction = "higher"
 
     def __post_init__(self) -> None:
         if not self.blocks:

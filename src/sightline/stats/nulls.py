@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.records.choices import Direction
+
     Floats = NDArray[np.float64]
 
 __all__ = [
@@ -38,7 +40,6 @@ __all__ = [
     "torus_shift",
 ]
 
-Direction = Literal["higher", "lower", "neither"]
 
 TIE = 1e-9
 """Scores this close count as equal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.metrics.selection import Sign, Ties
+    from sightline.records.choices import Direction
 
 __all__ = ["TorusScores", "torus_scores"]
 
@@ -51,7 +52,7 @@ class TorusScores:
 
     shifts: tuple[NDArray[np.float64], ...]
     metric: str = ""
-    direction: Literal["higher", "lower", "neither"] = "higher"
+    direction: Direction = "higher"
 
     @property
     def n(self) -> int:

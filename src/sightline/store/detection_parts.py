@@ -60,6 +60,13 @@ class DetectionParts:
         Lowest score that the confusion matrix counts.
     arrays, confusion, errors, reliability, images, boxes : optional
         Further parts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> parts = DetectionParts({"protocol": "voc"}, pd.DataFrame({"class": ["cat"], "ap": [0.5]}))
+    >>> parts.iou, parts.confusion is None
+    (0.5, True)
     """
 
     summary: Mapping[str, Any]
@@ -163,7 +170,15 @@ def _number(value: float) -> float | None:
 
 
 def detection_tables(parts: DetectionParts, /) -> dict[str, pa.Table]:
-    """Return the tables that there are, by the names of their files."""
+    """Return the tables that there are, by the names of their files.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> classes = pd.DataFrame({"class": ["cat"], "ap": [0.5]})
+    >>> detection_tables(DetectionParts({"protocol": "voc"}, classes))["classes"].to_pylist()
+    [{'class': 'cat', 'ap': 0.5}]
+    """
     import pyarrow as pa
 
     tables = {"classes": pa.Table.from_pandas(parts.classes, preserve_index=False)}

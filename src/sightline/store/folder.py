@@ -273,7 +273,15 @@ def _tasks(manifest: Mapping[str, Any], chunk: int | None) -> Iterator[str]:
 
 
 def check_tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the tasks of a manifest's checks."""
+    """Yield the names of the tasks of a manifest's checks.
+
+    Examples
+    --------
+    >>> chunks = [{"digest": "b"}, {"digest": "c"}]
+    >>> told = {"checks": [{"key": "a", "part": "parts"}], "checked": {"parts": chunks}}
+    >>> list(check_tasks(told))
+    ['000000-fb8e20fc2e4c3f24', '000001-f45de51cdef30991']
+    """
     for source in manifest.get("checks", ()):
         for number, one in enumerate(manifest["checked"][source["part"]]):
             yield task_name(source["key"], number, one["digest"])

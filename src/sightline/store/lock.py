@@ -35,6 +35,11 @@ class Holder(NamedTuple):
         Its number on its machine.
     machine, user, since : str
         Where it runs, for whom, and when it began.
+
+    Examples
+    --------
+    >>> print(Holder(4711, "host", "anna", "2026-11-16 08:00:00+00:00"))
+    process 4711 of anna on host, since 2026-11-16 08:00:00+00:00
     """
 
     process: int

@@ -26,6 +26,12 @@ def images_table(lines: Sequence[Mapping[str, Any]]) -> pa.Table:
     ----------
     lines : sequence of dicts
         Of each image: image, chunk, split, labels, width, height, area, regions, digest.
+
+    Examples
+    --------
+    >>> table = images_table([{"image": "a.jpg", "chunk": 0, "labels": ["Gothic"], "regions": 12}])
+    >>> table.num_rows, table["labels"].to_pylist(), table["width"].to_pylist()
+    (1, [['Gothic']], [None])
     """
     import pyarrow as pa
 
@@ -46,7 +52,15 @@ def images_table(lines: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def regions_table(lines: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Return the table of regions: see `region_lines`."""
+    """Return the table of regions: see `region_lines`.
+
+    Examples
+    --------
+    >>> from sightline.records import Annotation, Region
+    >>> front = Annotation("a.jpg", regions=(Region("window", box=(0.25, 0.5, 0.75, 1.0)),))
+    >>> regions_table(region_lines(front)).select(["label", "area", "dropped"]).to_pylist()
+    [{'label': 'window', 'area': 0.25, 'dropped': ''}]
+    """
     import pyarrow as pa
 
     schema = pa.schema(

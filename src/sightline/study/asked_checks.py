@@ -108,6 +108,8 @@ def _or_none(of: Any) -> BeforeValidator:
 class Checks(Part):
     """The checks of a study's maps; none unless asked for.
 
+    Examples
+    --------
     >>> Checks.model_validate(["randomisation"]).randomisation.seeds
     5
     """

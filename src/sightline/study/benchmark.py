@@ -114,7 +114,13 @@ class _Analysis(Part):
 
 
 class RelevanceAnalysis(_Analysis):
-    """Whether prototypes, and what images have in common with them, lie on the object."""
+    """Whether prototypes, and what images have in common with them, lie on the object.
+
+    Examples
+    --------
+    >>> RelevanceAnalysis(area_percentage=0.2).patch_info_db
+    'patch_relevance.csv'
+    """
 
     prototype_info_db: _TableFile = Field(
         default="prototype_relevance.csv", description="Table with a line for each prototype"
@@ -130,6 +136,8 @@ class RelevanceAnalysis(_Analysis):
 class LocalPerturbationAnalysis(_Analysis):
     """Which changes of the pixels that matter make the similarity drop.
 
+    Examples
+    --------
     >>> analysis = LocalPerturbationAnalysis(hue_factor=0.5)
     >>> [name for name in analysis.steps]
     ['brightness', 'contrast', 'saturation', 'hue', 'blur', 'distortion']
@@ -415,6 +423,8 @@ def _owner(place: Place) -> type[BaseModel]:
 def example_benchmark() -> str:
     """Return the text of a file to start from: every key with what it means.
 
+    Examples
+    --------
     >>> parse_benchmark(example_benchmark()).quiet
     False
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sightline.data.datasets import DATASETS
 from sightline.metrics.engine import parse_metric as read_metric
-from sightline.metrics.selection import Threshold, parse_selection
+from sightline.metrics.selection import Threshold, parse_selection, share_hint
 from sightline.metrics.spec import METRICS, MetricSpec
 from sightline.records import SightlineError
 from sightline.study.problems import Place, found_problems
@@ -32,6 +32,7 @@ def check_data(data: Data) -> None:
         found.append((("path",), f"missing; {data.name} needs {spec.layout}"))
     if not spec.layout and data.path is not None:
         text = f"{data.name} needs no files and has no path, got {data.path!r}"
+        text += "; a folder of images of your own has the name folder"
         found.append((("path",), text))
     for key in ("seed", "labelling"):
         if data.name != "facades" and getattr(data, key) is not None:
@@ -54,8 +55,10 @@ def check_metrics(names: tuple[str, ...]) -> tuple[str, ...]:
         try:
             if METRICS[name.partition("@")[0]].level == "dataset":
                 found.append(((place,), f"{name} {_OF_MANY}"))
-            else:
-                read_metric(name, ())
+                continue
+            rules = (rule for _, rule in read_metric(name, ()) if rule is not None)
+            hints = (share_hint(rule.level) for rule in rules if rule.kind == "percentile")
+            found += [((place,), f"{name}: {hint}") for hint in hints if hint]
         except SightlineError as error:
             found.append(((place,), str(error)))
     if found:

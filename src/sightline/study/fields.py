@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from sightline.metrics.selection import Threshold
+from sightline.metrics.selection import Threshold, share_hint
 from sightline.study.problems import WORDS, found_problems, problem, shown
 
 __all__ = [
@@ -149,6 +149,8 @@ def read_percentiles(value: Any) -> tuple[Any, ...]:
         number = isinstance(one, int | float) and not isinstance(one, bool)
         if not number or not 0 <= one <= 100:  # NaN fails too
             raise problem(f"expected a number from 0 to 100, got {shown(one)}", place)
+        if hint := share_hint(one):
+            raise problem(hint, place)
         name = str(Threshold.percentile(one))
         if name in names:
             both = f"{names[name]} and {one}"

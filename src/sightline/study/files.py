@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ import yaml
 
 from sightline.data.formats.plain_yaml import PlainLoader
 from sightline.records import InputError
+from sightline.study.method_names import known_methods
 from sightline.study.model import Study
 from sightline.study.problems import shown
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from sightline.study.model import ModelEntry
     from sightline.study.problems import Place
@@ -93,10 +96,17 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         problems, with their lines and keys.
     """
     file = Path(path)
-    return parse_study(read_text(file), str(path), file.absolute().parent)
+    folder = file.absolute().parent
+    return parse_study(read_text(file), str(path), folder, methods=known_methods())
 
 
-def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
+def parse_study(
+    text: str,
+    where: str = "study",
+    folder: Path | None = None,
+    *,
+    methods: Mapping[str, Any] | None = None,
+) -> Study:
     """Return the study that a YAML text describes.
 
     Parameters
@@ -107,16 +117,27 @@ def parse_study(text: str, where: str = "study", folder: Path | None = None) -> 
         What messages call it.
     folder : Path
         Where relative paths start; unless given, they stay as they are.
+    methods : mapping, optional
+        The methods that there are, by name; unless given, names are not looked up.
     """
     node, values = read_yaml(text, where)
-    study = Study.from_dict(values, where, line_of=lambda place: line_at(node, place))
+    lines = partial(line_at, node)
+    study = Study.from_dict(values, where, line_of=lines, methods=methods)
     if folder is None:
         return study
     return Study.from_dict(_resolved(study, folder, where), where)
 
 
 def to_yaml(study: Study) -> str:
-    """Return a study as YAML with every key, which `load_study` reads as an equal one."""
+    """Return a study as YAML with every key, which `load_study` reads as an equal one.
+
+    Examples
+    --------
+    >>> from sightline.study import Study
+    >>> text = to_yaml(Study(name="first", data="facades", models="demo/vit", methods="cls"))
+    >>> text.splitlines()[0], parse_study(text).methods[0].name
+    ('name: first', 'cls')
+    """
     text: str = yaml.dump(
         study.to_dict(), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
     )
@@ -143,7 +164,9 @@ def read_text(file: Path, what: str = "study") -> str:
             content = stream.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{file}: the {what} file cannot be read: {why}") from error
+        beside = file.with_name(f"{file.name}.yml")
+        hint = f"; {beside} is there" if "\0" not in str(file) and beside.is_file() else ""
+        raise InputError(f"{file}: the {what} file cannot be read: {why}{hint}") from error
     if len(content) > _LARGEST:
         raise InputError(f"{file}: expected a {what} file of at most 1 MB, got a larger one")
     try:

@@ -10,12 +10,14 @@ from pydantic import (
     BeforeValidator,
     Field,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
 from sightline.data.datasets import DATASETS
 from sightline.metrics.selection import PERCENTILES
-from sightline.records import InputError
+from sightline.records import InputError, UnknownNameError
+from sightline.records.choices import SIGNS, Fit, Labelling, Sign, Ties
 from sightline.study import fields
 from sightline.study.asked_checks import (
     Checks,
@@ -29,9 +31,6 @@ from sightline.study.problems import Place, describe, found_problems, shown
 
 __all__ = ["Data", "Engine", "MethodEntry", "ModelEntry", "Study", "study_schema"]
 
-Fit: TypeAlias = Literal["squash", "crop", "letterbox", "native"]
-Sign: TypeAlias = Literal["positive", "absolute", "signed"]
-
 DEFAULT_METRICS = (
     "coverage",
     "average_precision",
@@ -44,7 +43,15 @@ DEFAULT_METRICS = (
 
 
 class Data(Part):
-    """Which images and annotations are scored."""
+    """Which images and annotations are scored.
+
+    Examples
+    --------
+    >>> Data(name="facades", count=4, seed=7).annotations
+    'given'
+    >>> Data.model_validate("photos").name
+    'photos'
+    """
 
     name: str = Field(
         description="Which data set: " + ", ".join(DATASETS),
@@ -67,7 +74,7 @@ class Data(Part):
         le=fields.LARGEST,
         description="Facades only: other seeds give other facades",
     )
-    labelling: Literal["exhaustive", "representative", "salient"] | None = Field(
+    labelling: Labelling | None = Field(
         default=None,
         description="Facades only: which instances are annotated, all or one of each part type",
     )
@@ -104,6 +111,8 @@ class Data(Part):
 class ModelEntry(Part):
     """A model of a study: its name, its variant, and how images are brought to its input.
 
+    Examples
+    --------
     >>> ModelEntry.model_validate("demo/vit@seed2").variant
     'seed2'
     """
@@ -145,6 +154,13 @@ class MethodEntry(Part):
 
     Maps made elsewhere have the parameter `maps`, their folder or file. They may have `model`,
     what to call the model in the results, and `sign`, how the values are meant; nothing else.
+
+    Examples
+    --------
+    >>> MethodEntry.model_validate("rollout").given
+    False
+    >>> MethodEntry(name="mine", params={"maps": "heatmaps", "sign": "absolute"}).given
+    True
     """
 
     name: str = Field(
@@ -173,8 +189,10 @@ class MethodEntry(Part):
         return {"name": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _fits(self, info: ValidationInfo) -> Self:
         found = _given_problems(self) if self.given else _method_problems(self)
+        if info.context is not None and not self.given:
+            found += _name_problems(self.name, info.context["methods"])
         if found:
             raise found_problems(found)
         return self
@@ -197,7 +215,7 @@ def _given_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
             found.append((place, f"expected text, got {shown(value)}"))
         elif key == "maps" and not value:
             found.append((place, "expected a folder or file of maps, got no text"))
-        elif key == "sign" and value not in ("positive", "absolute", "signed"):
+        elif key == "sign" and value not in SIGNS:
             text = f"expected 'positive', 'absolute' or 'signed', got {shown(value)}"
             found.append((place, text))
     if entry.models is not None:
@@ -212,9 +230,19 @@ def _method_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
     return [(("params", "seed"), "the seeds of all methods stand under the study's key seeds")]
 
 
+def _name_problems(name: str, known: Mapping[str, Any]) -> list[tuple[Place, str]]:
+    try:
+        _ = known[name]
+    except UnknownNameError as error:
+        return [(("name",), str(error))]
+    return []
+
+
 class Engine(Part):
     """What runs the study.
 
+    Examples
+    --------
     >>> Engine.model_validate("ray").kind
     'ray'
     """
@@ -272,6 +300,8 @@ class Study(Part):
 
     Wrong values raise `InputError`, which lists all of them.
 
+    Examples
+    --------
     >>> study = Study(name="first", data="facades", models="demo/vit", methods=["cls", "rollout"])
     >>> [entry.name for entry in study.methods], study.layers
     (['cls', 'rollout'], 'all')
@@ -351,7 +381,7 @@ class Study(Part):
         default=None,
         description="How values are read: positive, absolute, signed; null for each method's own",
     )
-    ties: Literal["share", "include"] = Field(
+    ties: Ties = Field(
         default="share",
         description="Equal pixels at a threshold: share the place, or include them all",
     )
@@ -405,6 +435,7 @@ class Study(Part):
         where: str = "study",
         *,
         line_of: Callable[[Place], int | None] = lambda place: None,
+        methods: Mapping[str, Any] | None = None,
     ) -> Self:
         """Return the study that plain values describe.
 
@@ -416,6 +447,8 @@ class Study(Part):
             What messages call it.
         line_of : callable
             Returns the line of a place, for messages about a file.
+        methods : mapping, optional
+            The methods that there are, by name; unless given, names are not looked up.
 
         Raises
         ------
@@ -427,7 +460,9 @@ class Study(Part):
         raw = dict(values)
         try:
             made: Self = cls.__pydantic_validator__.validate_python(
-                raw, self_instance=cls.__new__(cls)
+                raw,
+                self_instance=cls.__new__(cls),
+                context=None if methods is None else {"methods": methods},
             )
         except ValidationError as error:
             raise InputError(describe(error, _owner, raw, where, line_of)) from None
@@ -459,7 +494,13 @@ def _owner(place: Place) -> type[BaseModel]:
 
 
 def study_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a study file, for editors and other programs."""
+    """Return the JSON Schema of a study file, for editors and other programs.
+
+    Examples
+    --------
+    >>> study_schema()["required"]
+    ['name', 'data', 'methods']
+    """
     schema = Study.model_json_schema(mode="validation")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -20,7 +20,14 @@ Kind: TypeAlias = Literal["facades", "folder", "maps"]
 
 
 def demo_study() -> Study:
-    """Return the study that `sightline demo` runs: drawn church fronts and the shipped models."""
+    """Return the study that `sightline demo` runs: drawn church fronts and the shipped models.
+
+    Examples
+    --------
+    >>> study = demo_study()
+    >>> study.data.count, [model.full for model in study.models]
+    (120, ['demo/vit', 'demo/vit@seed2', 'demo/vit-dino', 'demo/cnn'])
+    """
     gradients = {
         "name": "integrated_gradients",
         "params": {"steps": 16},
@@ -80,7 +87,13 @@ local_perturbation_analysis:
 
 
 def photos_study() -> Study:
-    """Return the study that `sightline demo --photos` runs: photographs and an ImageNet model."""
+    """Return the study that `sightline demo --photos` runs: photographs and an ImageNet model.
+
+    Examples
+    --------
+    >>> photos_study().resolution
+    224
+    """
     gradients = {"name": "integrated_gradients", "params": {"steps": 16}}
     explained = ["cam", "gradcam", "layercam", "eigencam", "saliency", gradients, "fullgrad"]
     baselines = ["random", "smooth_random", "centre", "edge", "mean_map"]
@@ -124,6 +137,12 @@ def new_study(
     ------
     InputError
         If a value does not fit the kind or the study.
+
+    Examples
+    --------
+    >>> text = new_study("first", kind="maps", maps="heatmaps")
+    >>> parse_study(text).methods[0].params["maps"]
+    'heatmaps'
     """
     _check(kind, data, path, models, maps)
     values = {

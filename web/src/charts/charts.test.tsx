@@ -1,25 +1,10 @@
-import { act, type ReactElement } from "react";
-import { createRoot, type Root } from "react-dom/client";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { act } from "react";
+import { describe, expect, it, vi } from "vitest";
 
 import { HeatTable, IntervalPlot, LineChart, heatData, lineData, type LineSeries } from ".";
+import { drawnBox } from "../drawn";
 
-let root: Root;
-let box: HTMLElement;
-
-beforeEach(() => {
-  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
-  box = document.createElement("div");
-  document.body.append(box);
-  root = createRoot(box);
-});
-
-afterEach(() => {
-  act(() => root.unmount());
-  box.remove();
-});
-
-const draw = (element: ReactElement) => act(() => root.render(element));
+const { box, draw } = drawnBox();
 const key = (target: Element | null, name: string) =>
   act(() => void target?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true })));
 

@@ -1,22 +1,18 @@
 import { act } from "react";
-import { createRoot } from "react-dom/client";
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 
+import { drawnBox } from "../drawn";
 import { figureOf } from "./figure";
 import { LineChart } from "./line_chart";
 
-const box = document.createElement("div");
-const root = createRoot(box);
-Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
-afterEach(() => box.remove());
+const { box, draw } = drawnBox();
 
 const texts = (svg: SVGSVGElement | null) => [...(svg?.querySelectorAll("text") ?? [])].map((one) => one.textContent);
 
 it("takes title and key into the drawing, without the lines that were taken out", () => {
-  document.body.append(box);
   const series = ["one", "two", "three"].map((name, at) => ({ key: name, name, points: [{ x: 0, y: at }, { x: 1, y: at }] }));
   const chance = [{ x: 0, y: 0.1 }, { x: 1, y: 0.1 }];
-  act(() => root.render(<LineChart label="Lines" series={series} xLabel="layer" yLabel="IoU" chance={chance} />));
+  draw(<LineChart label="Lines" series={series} xLabel="layer" yLabel="IoU" chance={chance} />);
   act(() => box.querySelectorAll<HTMLButtonElement>(".legend button")[1]?.click());
   const chart = box.querySelector("svg.chart")!;
   const figure = figureOf(box, "cls");

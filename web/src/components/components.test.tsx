@@ -1,25 +1,10 @@
-import { act, type ReactElement } from "react";
-import { createRoot, type Root } from "react-dom/client";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { act } from "react";
+import { describe, expect, it, vi } from "vitest";
 
 import { DataTable, Score, Slider, compareCells, tableData, type Column } from ".";
+import { drawnBox } from "../drawn";
 
-let root: Root;
-let box: HTMLElement;
-
-beforeEach(() => {
-  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
-  box = document.createElement("div");
-  document.body.append(box);
-  root = createRoot(box);
-});
-
-afterEach(() => {
-  act(() => root.unmount());
-  box.remove();
-});
-
-const draw = (element: ReactElement) => act(() => root.render(element));
+const { box, draw } = drawnBox();
 
 interface Row {
   name: string;

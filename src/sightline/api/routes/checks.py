@@ -48,18 +48,14 @@ from sightline.api.schemas import (
     SanityLine,
 )
 from sightline.api.state import Here, Served
-from sightline.checks.table import BASELINES, MEASURES, WAYS
+from sightline.checks.table import BASELINES, MEASURES, SIMILARITIES, STAGED, WAYS, WHOLE
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["checks"])
 
 _MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEMS[404], 409: PROBLEMS[409]}
-_SIMILARITIES = ("spearman", "ssim", "hog", "overlap")
 _ABSOLUTE, _CURVE = "_abs", "_curve"
-# Ways that end with all weights redrawn, and ways that have stages; the usual ones first.
-_WHOLE = ("full", "top-down", "bottom-up")
-_STEPS = ("top-down", "bottom-up", "single")
 
 
 @router.get(
@@ -80,7 +76,7 @@ def checks(served: Here) -> CheckList:
         methods=tuple(sorted(stock.methods, key=lambda name: name in BASELINES)),
         targets=stock.targets,
         ways=tuple(way for way in WAYS if way in stock.ways),
-        measures=tuple(name for name in _SIMILARITIES if name in measured),
+        measures=tuple(name for name in SIMILARITIES if name in measured),
         readings=_readings(measured),
         faithfulness=tuple(name for name in MEASURES if name in measured),
         curves=tuple(name for name in MEASURES if f"{name}{_CURVE}" in measured),
@@ -89,7 +85,7 @@ def checks(served: Here) -> CheckList:
 
 
 def _readings(measured: Collection[str]) -> tuple[Reading, ...]:
-    signed = any(f"{name}{_ABSOLUTE}" in measured for name in _SIMILARITIES)
+    signed = any(f"{name}{_ABSOLUTE}" in measured for name in SIMILARITIES)
     return ("signed", "absolute") if signed else ("signed",)
 
 
@@ -109,7 +105,7 @@ def _readings(measured: Collection[str]) -> tuple[Reading, ...]:
 )
 def check_sanity(served: Here, words: CheckWords, how: RedrawnWords) -> Sanity:
     """Return the verdicts."""
-    asked = _asked(served, how, _WHOLE)
+    asked = _asked(served, how, WHOLE)
     frame = frame_of(
         served, ("sanity", tuple(asked.items())), lambda: sanity_table(served.results, **asked)
     )
@@ -121,7 +117,7 @@ def _asked(served: Served, how: AskedRedraw, ways: tuple[str, ...]) -> dict[str,
     """Return what a table of randomisation is about; the first way that is stored is the usual."""
     stock = stock_of(served, "randomisation")
     measured = stock.measures["randomisation"]
-    alike = [one for one in _SIMILARITIES if one in measured]
+    alike = [one for one in SIMILARITIES if one in measured]
     known = [name for name in ways if name in stock.ways]
     if not known:
         raise not_found(f"weights were redrawn in none of the ways {', '.join(ways)}")
@@ -143,7 +139,7 @@ def _asked(served: Served, how: AskedRedraw, ways: tuple[str, ...]) -> dict[str,
 )
 def check_cascade(served: Here, words: CheckWords, how: RedrawnWords) -> Cascade:
     """Return similarities by stage."""
-    asked = _asked(served, how, _STEPS)
+    asked = _asked(served, how, STAGED)
     frame = frame_of(
         served, ("cascade", tuple(asked.items())), lambda: cascade_table(served.results, **asked)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pandas as pd
 from fastapi import APIRouter, Path, Query
@@ -19,13 +19,13 @@ from sightline.api.routes._single import map_of
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
 from sightline.api.schemas import Choice, Comparison, ComparisonLine, Shift
 from sightline.api.state import Here, Served
+from sightline.records.choices import By
 from sightline.results._catalogue import BASELINE
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["compare"])
 
-By = Literal["model", "method", "layer"]
 SideWord = Annotated[
     str,
     Query(

@@ -14,7 +14,7 @@ from sightline.api.choice import Chosen, TableWords, choose_line, read_words
 from sightline.api.outlines import outline_of
 from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes.system import ancestors
-from sightline.api.schemas import ImageDetail, ImagePage, ImageSummary, Prediction, RegionInfo
+from sightline.api.schemas import ImageDetail, ImagePage, ImageSummary, Prediction, RegionInfo, Warn
 from sightline.api.state import Here, Image, Served
 from sightline.data.dataset import header_size
 from sightline.records import Sample
@@ -26,8 +26,6 @@ from sightline.results.leaderboard import so_far
 __all__ = ["router"]
 
 router = APIRouter(tags=["images"])
-
-Warn = Literal["cropped", "undefined", "dropped", "no regions"]
 
 # Below this, a part of the annotated area was cut off.
 # Fields that an image has in lists and alone.

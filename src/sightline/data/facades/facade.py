@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sightline.data.facades.draw import Drawing, Setting, draw
 from sightline.data.facades.scene import Part, Plan, draw_plan, foreground, place
 from sightline.data.facades.styles import PART_TYPES, ROLES, STYLES, count_votes, winner
 from sightline.records import Annotation, InputError, Region
+from sightline.records.choices import Labelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Facade", "FacadePart", "Labelling", "check_labelling", "check_whole"]
 
-Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
 _DIFFICULT_SHARE = 1 / 3
 _DIFFICULT_PIXELS = 12 / (224 * 224)  # as a share of the picture
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from sightline.data.readers._voc_layout import Layout
     from sightline.records import Annotation
 
-__all__ = ["VocFile", "VocObject", "read", "read_files", "read_objects"]
+__all__ = ["VocFile", "VocObject", "read", "read_files"]
 
 _VOID = 255
 _Regions: TypeAlias = dict[int, tuple[Shape, Facts]]
@@ -150,11 +150,6 @@ class VocFile(NamedTuple):
 
     objects: list[VocObject]
     size: Size | None
-
-
-def read_objects(path: Path, split: str | None = None) -> dict[str, list[VocObject]]:
-    """Return the objects of each XML file by its name without the ending; see `read_files`."""
-    return {name: found.objects for name, found in read_files(path, split).items()}
 
 
 def read_files(path: Path, split: str | None = None) -> dict[str, VocFile]:
