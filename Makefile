@@ -15,7 +15,7 @@ NODE := $(shell command -v npm 2>/dev/null)
 NPM := --no-audit --no-fund --prefer-offline
 NO_NODE := Node 20.19 or newer is not installed (https://nodejs.org): the web app is not built
 
-.PHONY: help demo test lint audit bench docs clean chromium compiled pytest web web-if-node web-test wheel
+.PHONY: help demo test lint audit bench docs clean chromium pytest web web-if-node web-test wheel
 
 help:
 	@echo "make demo   install, run the study that ships into runs/demo, end with its report"
@@ -40,20 +40,14 @@ demo: $(STAMP) web-if-node
 	$(KEEP) $(BIN)/sightline demo
 	@if [ -f $(APP) ]; then echo "Look at it in a browser: $(BIN)/sightline serve runs/demo"; fi
 
-# Packages beside the app and the browser, then the linters beside what tests will need, then
-# beside the tests.
+# Packages beside the app and the browser, then the linters beside the tests.
 test:
-	@$(MAKE) --no-print-directory -j3 --output-sync $(STAMP) chromium web-test compiled lint pytest
+	@$(MAKE) --no-print-directory -j3 --output-sync $(STAMP) chromium web-test lint pytest
 
 # Four workers: kills, Ray and browsers wait more than they compute. The plus has what they say
 # shown as it comes.
-pytest: compiled web-test chromium
-	+$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder
-
-# One process imports all tests and runs those that compile kernels: what it compiles, the workers
-# of pytest and the many processes that tests start would else compile side by side.
-compiled: $(STAMP)
-	$(PYTEST) -m compiles
+pytest: $(STAMP) web-test chromium
+	+$(PYTEST) --workers 4
 
 # Some machines need native parts that the lock file, written on another, does not name: `npm ci`
 # refuses it there, and `npm install` takes what it names and adds these, without changing it.

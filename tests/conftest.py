@@ -12,7 +12,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import gc
 import sys
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 from tests.no_network import refuse_network
+from tests.workers import TOGETHER, pytest_addoption, pytest_runtestloop, shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +50,11 @@ def _do_not_wait(fd: Any) -> None:
 os.fsync = _do_not_wait
 
 
-# Folders whose tests share a service, a browser or reports: one worker makes them, once.
-_TOGETHER = ("e2e", "api", "analysis")
+__all__ = ["pytest_addoption", "pytest_runtestloop"]  # hooks
+
 # What takes long, for workers to begin with: begun last, one of them is waited for alone.
 _LONG = (
-    *_TOGETHER,
+    *TOGETHER,
     *("report/test_browser.py", "executors/test_kills.py", "executors/test_ray.py"),
     "maps/test_deciding.py",
     *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
@@ -70,22 +70,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {here / name: place for place, name in enumerate(_LONG)}
     last = len(_LONG)
     items.sort(key=lambda item: places.get(item.path, places.get(item.path.parent, last)))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand files to workers, and of some folders all files to one worker."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    scheduling = import_module("xdist.scheduler").LoadFileScheduling(config, log)
-    file_of = scheduling._split_scope
-
-    def folder_or_file(name: str) -> str:
-        folder = Path(file_of(name)).parent
-        return str(folder) if folder.name in _TOGETHER else str(file_of(name))
-
-    scheduling._split_scope = folder_or_file
-    return scheduling
 
 
 def pytest_collection_finish() -> None:
@@ -127,7 +111,7 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     from tests.demo import make_demo_store, once
 
-    return once(_shared(tmp_path_factory) / "demo", make_demo_store)
+    return once(shared_folder(tmp_path_factory) / "demo", make_demo_store)
 
 
 @pytest.fixture(scope="session")
@@ -138,7 +122,7 @@ def served_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     from tests.demo import make_served_store, once
 
-    return once(_shared(tmp_path_factory) / "served", make_served_store)
+    return once(shared_folder(tmp_path_factory) / "served", make_served_store)
 
 
 @pytest.fixture(scope="session")
@@ -150,16 +134,10 @@ def small_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.demo import once
     from tests.small_prototypes import make_small_benchmark
 
-    return once(_shared(tmp_path_factory) / "prototypes", make_small_benchmark)
+    return once(shared_folder(tmp_path_factory) / "prototypes", make_small_benchmark)
 
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that all workers of pytest share."""
-    return _shared(tmp_path_factory)
-
-
-def _shared(factory: pytest.TempPathFactory) -> Path:
-    """Return the folder that all workers of pytest share."""
-    base = factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return shared_folder(tmp_path_factory)

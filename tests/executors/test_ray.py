@@ -241,7 +241,7 @@ def test_a_task_that_always_kills_its_worker_ends_the_run(tmp_path: Path, cluste
 
     def kill() -> None:
         """Kill all workers whenever that task is begun."""
-        while not over.wait(0.01):
+        while not over.wait(0.1):  # to look at all processes takes a while, that task a longer one
             there = pool()  # before the note is looked for: whoever wrote it is among them
             for path in tmp_path.glob(f"given/.ray/*/{last}.*"):
                 if path.name not in deaths:

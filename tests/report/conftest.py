@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from sightline.report.scores import Scored, read_scores
 from sightline.results import open_results
 from tests.loaded import drawn_once
+from tests.workers import shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,6 @@ def demo_report(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     from tests.demo import once
     from tests.report.few import CARDS, DPI, LIMIT, draw_few_examples, draw_few_formats
 
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-
     def make(folder: Path) -> Path:
         with pytest.MonkeyPatch.context() as patch:
             draw_few_examples(patch, 4)
@@ -59,4 +56,4 @@ def demo_report(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> P
             patch.setattr("sightline.report._feeds_prototypes.SHOWN", CARDS)
             return write_report(demo_store, folder / "report", dpi=DPI, workers=1).page.parent
 
-    return once(shared / "demo_report", make)
+    return once(shared_folder(tmp_path_factory) / "demo_report", make)
