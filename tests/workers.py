@@ -135,8 +135,8 @@ class Workers:
                 self.waiting.appendleft(worker.left)
             self._start()
         elif status:
-            said = os.waitstatus_to_exitcode(status)
-            raise RuntimeError(f"a worker ended without a test in hand: {said}")
+            code = os.waitstatus_to_exitcode(status)
+            raise RuntimeError(f"a worker ended without a test in hand: {code}")
 
 
 def _work(session: pytest.Session, pipe: Connection, name: str) -> None:
