@@ -79,6 +79,7 @@ def cluster(short: Path) -> Iterator[Any]:
         patch.setenv("TMPDIR", str(short))
         patch.setattr(tempfile, "tempdir", None)
         patch.setenv(*MARK)
+        patch.setenv("RAY_worker_niceness", "0")  # other tests keep the processor busy
         for name, value in THEIRS.items():
             patch.setenv(name, value)
         own = Cluster(Engine(kind="ray"))
@@ -196,6 +197,7 @@ def test_a_killed_driver_takes_all_with_it_and_another_goes_on(
     home, store = short / "h", tmp_path / "given"
     home.mkdir()
     env = {"TMPDIR": str(home), "HOME": str(home), "RAY_AUTH_MODE": "disabled"}
+    env["RAY_worker_niceness"] = "0"
     for _ in range(3):  # a run that ends before it is killed is thrown away
         first = Process(study, tmp_path, env=env)
         wait_until(
