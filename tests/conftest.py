@@ -59,7 +59,8 @@ _LONG = (
     *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
     *("detection/test_simulations.py", "common/test_methods.py", "analysis/test_sparsity.py"),
     *("executors/test_processes.py", "executors/test_same.py", "report/test_write.py"),
-    *("figures/test_cards.py", "report/test_feeding.py"),
+    *("figures/test_cards.py", "report/test_feeding.py", "test_tutorials.py"),
+    *("models/test_demo.py", "cli/test_reading.py"),
 )
 
 
