@@ -112,7 +112,7 @@ def make_review(store: Path, folder: Path) -> dict[str, Any]:
     from sightline.completion.gold import draw_gold
     from sightline.completion.journal import Journal
     from sightline.completion.proposals import Proposal, Proposals, write_proposals
-    from sightline.completion.rating import draw_tasks
+    from sightline.completion.rating_tasks import draw_tasks
     from sightline.data.choice import DataChoice
     from sightline.records import Region
     from sightline.results import open_results

@@ -148,7 +148,7 @@ def _prototypes() -> Iterator[tuple[str, Figure]]:
     from sightline.models import load_model
     from sightline.report._feeds_prototypes import draw_benchmark
     from sightline.results import open_benchmark
-    from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
+    from sightline.runner import BenchmarkJob, run_benchmark
     from sightline.study.benchmark import DataChoice, parse_benchmark
 
     text = "relevance_analysis: {}\nlocal_perturbation_analysis: {num_prototypes: 5}\n"

@@ -150,10 +150,11 @@ against the class. A study scores the part above 0 unless it says otherwise.
 
 ## Do they find what decides?
 
-`python -m benchmarks.deciding` asks all methods about [Facades](facades.md), where it is known what
-decides: do maps lie on it, and do they leave a part that is rebuilt in another style? Each method
+`python -m benchmarks.deciding` asks 28 methods about [Facades](facades.md), where it is known what
+decides: do maps lie on it, and do they leave a part that is rebuilt in another style? Each of them
 beats every baseline on at least one of four models, none on all
-([Benchmarks](benchmarks.md#what-decides)).
+([Benchmarks](benchmarks.md#what-decides)). Not asked: `pool` and `drise`, for which no model that
+ships has the means.
 
 ## Memory, batches and bits
 

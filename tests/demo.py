@@ -14,7 +14,7 @@ from sightline.detection import evaluate_detections
 from sightline.executors import run_study
 from sightline.models import load_model
 from sightline.results import open_results
-from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
+from sightline.runner import BenchmarkJob, run_benchmark
 from sightline.store import write_detection
 from sightline.study import Study, demo_study
 from sightline.study.benchmark import DataChoice, parse_benchmark

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from sightline.models import Description, Model, Preprocess, PrototypeNetwork, load_model
-from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
+from sightline.runner import BenchmarkJob, run_benchmark
 from sightline.study.benchmark import DataChoice, parse_benchmark
 from tests.loaded import drawn_once
 

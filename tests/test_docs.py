@@ -178,7 +178,7 @@ def test_a_name_without_an_example_is_told() -> None:
 @pytest.mark.parametrize("name", sorted(data.DATASETS))
 def test_every_data_set_is_documented_with_its_options(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", PAGES["datasets.md"], re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", row)) == set(data.DATASETS[name].options)
+    assert set(re.findall(r"`(\w+)=", row)) == set(data.DATASETS[name].options)
 
 
 @pytest.mark.parametrize("key", study.Study.model_fields)
@@ -282,7 +282,7 @@ def test_every_decision_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["metrics", "facades", "photos", "models", "methods", "figures", "cli"]
+    "name", ["metrics", "datasets", "facades", "photos", "models", "methods", "figures", "cli"]
 )
 def test_written_pages_are_current(name: str) -> None:
     module = load_script(DOCS / f"make_{name}.py")

@@ -165,6 +165,7 @@ def test_taxonomies_have_several_parents() -> None:
     assert parts == Taxonomy(parts.parents)
     assert hash(parts) == hash(Taxonomy(parts.parents))
     assert parts != Taxonomy.flat(parts)
+    assert len({Taxonomy.flat("ab"), Taxonomy.flat("ba")}) == 1  # they are equal
     assert repr(parts) == "Taxonomy(4 labels, 1 without parents)"
     with pytest.raises(UnknownNameError, match="unknown label 'door'; known: thing, glass"):
         parts.ancestors("door")
@@ -209,6 +210,12 @@ def test_annotation_without_regions_is_empty() -> None:
 @pytest.mark.parametrize("image_id", ["", "a/b", "a b", "ä", "a\n", "x" * 201])
 def test_image_ids_are_checked(image_id: str) -> None:
     with pytest.raises(InputError, match="image_id must match"):
+        Annotation(image_id)
+
+
+@pytest.mark.parametrize("image_id", [".", ".."])
+def test_folders_are_no_image_ids(image_id: str) -> None:
+    with pytest.raises(InputError, match=r"must match .* and not be '\.' or '\.\.', got '\.+'"):
         Annotation(image_id)
 
 

@@ -108,7 +108,7 @@ def test_what_is_long_or_takes_much_says_why() -> None:
     assert len(every) > 5000
     assert sum(one.arguments for one in every) > len(every)
     asked = commands(app)
-    assert "sightline.cli.app.score" in asked
+    assert "sightline.cli.scoring.score" in asked
     large = {
         one.name: f"{one.lines} lines, {one.arguments} arguments"
         for one in every

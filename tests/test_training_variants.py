@@ -13,7 +13,8 @@ import torch
 
 from sightline.finetuning import Settings, finetune
 from sightline.models import load_model, load_variant, read_recipe
-from sightline.models.variants import ADAPTER, HEAD, RECIPE
+from sightline.models.recipes import RECIPE
+from sightline.models.variants import ADAPTER, HEAD
 from tests.finetuning.pictures import make_data
 
 if TYPE_CHECKING:

@@ -25,13 +25,12 @@ from sightline.finetuning import Chosen, Settings, choose_images, finetune
 from sightline.finetuning.adapters import target_ends
 from sightline.finetuning.saving import write_tensors
 from sightline.models import load_model
+from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import (
     ADAPTER,
     DELTA,
-    RECIPE,
     load_variant,
     place_weights,
-    read_recipe,
     weight_digests,
 )
 from sightline.records import Annotation, Sample

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["in_threads", "threads_for"]
+__all__ = ["by_workers", "in_threads", "threads_for"]
+
+_Task = TypeVar("_Task")
 
 
 def in_threads(run: Callable[[int], None], tasks: Iterable[int], workers: int) -> None:
     """Call with every task; each worker takes the next one when it is free."""
-    queue = iter(list(tasks))
+    by_workers(lambda: run, tasks, workers)
+
+
+def by_workers(
+    make: Callable[[], Callable[[_Task], None]], tasks: Iterable[_Task], workers: int
+) -> None:
+    """Let each worker make what it then calls with its tasks: it may have buffers of its own."""
+    every = list(tasks)
+    queue, workers = iter(every), min(workers, len(every))
 
     def work() -> None:
+        run = make()
         for task in queue:
             run(task)
 
-    if workers == 1:
+    if workers <= 1:
         return work()
     with ThreadPoolExecutor(workers) as pool:
         for future in [pool.submit(work) for _ in range(workers)]:

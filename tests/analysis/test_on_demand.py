@@ -18,14 +18,15 @@ import pytest
 from sightline._kept import Kept
 from sightline.analysis import on_demand, open_scenes
 from sightline.analysis.image_figures import DatasetMeans, Mean, figures_of, panel_metrics
-from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
+from sightline.analysis.on_demand import NoMapError, OnDemand
+from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
 from sightline.geometry import Geometry
 from sightline.metrics import score_maps
 from sightline.metrics.selection import Threshold
 from sightline.records import Annotation, InputError, Region, UnknownNameError
 from sightline.results import open_results
 from sightline.results._catalogue import Where
-from sightline.results._lines import sum_up
+from sightline.results._sums import sum_up
 from sightline.store import Store
 from sightline.store.shards import read_maps
 from tests.analysis import stores
@@ -427,7 +428,7 @@ def test_signed_maps_have_no_energy_and_say_so() -> None:
     assert isnan(found.value("coverage"))
     assert found.value("auc_roc") < 0.5
     assert found.divergence == ""
-    with pytest.raises(InputError, match="need sign"):
+    with pytest.raises(InputError, match="needs sign"):
         figures_of(one, Rule("mass60"), None, names)
 
 

@@ -54,6 +54,13 @@ def reports(
     return [alone, joined, complete]
 
 
+def test_a_line_has_one_name_on_a_page(reports: list[SparsityReport]) -> None:
+    for report in reports:
+        page = sparsity_page(report)
+        assert f"findings are about <b>{report.main}</b>" in page
+        assert f"<figcaption><b>{report.main}</b></figcaption>" in page
+
+
 def test_pages_are_well_formed_and_stand_alone(reports: list[SparsityReport]) -> None:
     for report in reports:
         page = sparsity_page(report)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from sightline.analysis import predictions
+from sightline.analysis import asked_models, predictions
 from sightline.analysis.predictions import PREDICTIONS, predictions_of, stored_predictions
 from sightline.models import load_model
 from sightline.records import InputError
@@ -234,13 +234,13 @@ def test_images_are_read_once_for_all_models(
     store: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    real = predictions._picture
+    real = asked_models.scored_picture
 
     def picture(dataset: Any, image: str, digest: str) -> Any:
         read.append(image)
         return real(dataset, image, digest)
 
-    monkeypatch.setattr(predictions, "_picture", picture)
+    monkeypatch.setattr(predictions, "scored_picture", picture)
     first = ask(store)
     assert len(read) == 16
     (store / PREDICTIONS).unlink()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pytest
+import torch
 
 from sightline.analysis.prototypes_live import AskedBenchmark, View, eight_bits, shown
 from sightline.prototypes import Perturbation, Step
@@ -104,6 +105,18 @@ def test_what_is_not_there_is_told(asked: AskedBenchmark) -> None:
         asked.pair("none")
     with pytest.raises(UnknownNameError, match="upsampling"):
         asked.pair(image, attribution="none")
+
+
+def test_an_attribution_stored_under_its_earlier_name_is_asked_again(
+    small_benchmark: Path,
+) -> None:
+    asked = AskedBenchmark(open_benchmark(small_benchmark))
+    asked.__dict__["_model"] = small_model()
+    told = {"name": "gradient_x_input", "params": {"channels": "mean"}}
+    asked.found.about["settings"]["attribution"] = told
+    image = asked.images.ids[0]
+    stored, named = asked.pair(image), asked.pair(image, attribution="input_x_gradient")
+    assert torch.equal(stored.values, named.values)
 
 
 def test_a_network_without_a_name_cannot_be_loaded(small_benchmark: Path) -> None:

@@ -17,13 +17,12 @@ from sightline.analysis.sanity import (
     cascade_of,
     cascade_rule,
     cascade_table,
-    guide_of,
     sanity_of,
     sanity_table,
     verdict_of,
 )
 from sightline.checks.randomisation import randomised_rows, reference_rows
-from sightline.checks.table import SIMILARITIES, Job
+from sightline.checks.table import SIMILARITIES, Job, guide_of
 from sightline.maps import METHODS
 from sightline.records import InputError
 from sightline.runner.checking import partners_of

@@ -40,7 +40,7 @@ def test_lines_hold_what_the_leaderboard_holds(alone: SparsityReport, sparse: Pa
     assert list(alone.lines["low"]) == list(board["low"])
     random = alone.lines[(alone.lines["method"] == "random")].iloc[0]
     assert random["region_recall"] == pytest.approx(regions, abs=1e-12)
-    assert alone.main.split(" layer ")[0] in ("demo/vit cls", "demo/vit@seed2 cls")
+    assert alone.main.split(" · layer ")[0] in ("demo/vit · cls", "demo/vit@seed2 · cls")
     assert (alone.images, alone.regions) == (stores.COUNT, len(open_regions(sparse, "")))
 
 
@@ -188,7 +188,7 @@ def test_targets_have_figures_of_their_own(tmp_path: Path) -> None:
         assert value == pytest.approx(board[key], abs=1e-12)
     assert len(set(found.conclusions)) == len(found.conclusions)
     assert "gradcam (label): " in " ".join(found.conclusions)
-    assert found.main in (f"{model} gradcam ({target}) layer 11" for model, target in board)
+    assert found.main in (f"{model} · gradcam · {target} · layer 11" for model, target in board)
 
 
 def test_conclusions_say_what_they_rest_on(alone: SparsityReport, joined: SparsityReport) -> None:
@@ -396,6 +396,6 @@ def test_maps_of_different_grids_are_compared(folder: Path, tmp_path: Path) -> N
 
 def test_a_study_of_baselines_alone_has_a_report(sparse: Path) -> None:
     found = report_of(sparse, method="centre", model="demo/vit")
-    assert found.main == "demo/vit centre"
+    assert found.main == "demo/vit · centre"
     assert found.verdicts.empty
     assert SURVIVES not in [kind for kind, _ in found.findings]

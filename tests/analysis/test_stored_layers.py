@@ -11,10 +11,11 @@ from sightline.analysis import open_scenes
 from sightline.analysis._stored_layers import areas_decide, stored_layers
 from sightline.analysis._whole import WholeScores
 from sightline.analysis.image_maps import figure_of
-from sightline.analysis.on_demand import MapKey, OnDemand, Rule
+from sightline.analysis.on_demand import OnDemand
+from sightline.analysis.one_map import MapKey, Rule
 from sightline.results import open_results
 from sightline.results._catalogue import Where
-from sightline.results._lines import sum_up
+from sightline.results._sums import sum_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

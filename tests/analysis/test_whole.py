@@ -11,7 +11,8 @@ import pytest
 from sightline.analysis import _whole, open_scenes
 from sightline.analysis._whole import WholeScores
 from sightline.analysis.image_figures import ImageFigures, figures_of, quick_metrics
-from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule
+from sightline.analysis.on_demand import NoMapError, OnDemand
+from sightline.analysis.one_map import MapKey, OneMap, Rule
 from sightline.results import open_results
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,11 +13,14 @@ from sightline.api.choice import (
     AskedTable,
     choose_line,
     choose_map,
-    rule_of,
     sources_of,
+    stored_name,
 )
 from sightline.api.problems import Refusal
+from sightline.api.routes._single import rule_of
+from sightline.results._catalogue import find_name
 from sightline.results._lines import find_line
+from sightline.results._views import Name
 
 if TYPE_CHECKING:
     from sightline.api.state import Served
@@ -95,7 +99,7 @@ def test_the_map_does_not_move_with_the_threshold(served: Served) -> None:
 def test_every_rule_can_be_asked_of_a_map(served: Served, selection: str, told: str) -> None:
     choice = choose_map(served, AskedMap(selection=selection, percentile=33.3)).choice
     assert choice.selection == told
-    assert str(rule_of(choice)) == ("33.3" if selection == "percentile" else told)
+    assert str(rule_of(choice).threshold) == ("33.3" if selection == "percentile" else told)
 
 
 def test_of_maps_that_were_drawn_the_first_is_shown(served: Served) -> None:
@@ -145,6 +149,17 @@ def test_without_a_score_the_words_name_its_threshold(served: Served) -> None:
     assert str(by_mass.name) == "iou@mass60"
     assert by_mass.choice.selection == "mass60"
     assert str(choose_line(served, AskedTable(metric="coverage", percentile=80)).name) == "coverage"
+
+
+def test_a_percentile_alone_stands_for_iou_whatever_leads() -> None:
+    names = [Name("coverage", ""), Name("iou", "95"), Name("iou", "80")]
+    served: Any = SimpleNamespace(tables=SimpleNamespace(names=names))
+    served.name = lambda metric, regions=False: find_name(metric, names, regions=regions)
+    assert str(stored_name(served, AskedTable())) == "coverage"
+    assert str(stored_name(served, AskedTable(percentile=95))) == "iou@95"
+    assert str(stored_name(served, AskedTable(metric="iou@80", percentile=95))) == "iou@80"
+    with pytest.raises(Refusal, match="iou@90 was not stored; stored: iou@95, iou@80"):
+        stored_name(served, AskedTable(selection="percentile"))
 
 
 @pytest.mark.parametrize(

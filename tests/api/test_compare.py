@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.on_demand import MapKey
+from sightline.analysis.one_map import MapKey
 from sightline.analysis.shifts import map_shift
 from sightline.api.routes._single import on_demand
 from sightline.records import InputError

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from fastapi.testclient import TestClient
 from PIL import Image
 
+from sightline.api.app import create_app
 from sightline.api.routes.exports import names_of
 from sightline.report.feeding import StoreFigures
 from tests.api.asking import get, refused
 from tests.demo import DETECTOR
 
 if TYPE_CHECKING:
-    from fastapi.testclient import TestClient
+    from pathlib import Path
 
     from sightline.api.state import Served
 
@@ -137,3 +140,11 @@ def test_what_is_not_there_is_told(
     found = refused(client, f"export/{name}", status, **words)
     assert found["field"] == field
     assert text in found["detail"]
+
+
+def test_a_study_whose_file_is_gone_says_so(api_store: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(api_store, tmp_path / "copy")
+    (copy / "study.yml").unlink()
+    with TestClient(create_app(copy), base_url="http://127.0.0.1") as client:
+        for path in ("export/study.yml", "study"):
+            assert "the study's file cannot be read" in refused(client, path, 409)["detail"]

@@ -174,6 +174,7 @@ def test_a_word_that_stands_for_nothing_names_itself(client: TestClient) -> None
         assert refused(client, **{field: value})["field"] == field
     assert "did you mean 'demo/vit-dino'?" in refused(client, model=cases["model"])["detail"]
     assert refused(client, selection="massive")["field"] == "selection"
+    assert refused(client, ties="include")["field"] == "ties"  # tables hold what was stored
 
 
 # --- filters -------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 
-from sightline.api import app as app_module
-from sightline.api import caching, create_app
+from sightline.api import caching, create_app, warming
 from sightline.api.caching import CachedAnswers, Encoded
 from sightline.api.choice import AskedMap
 from sightline.api.routes import _at_once, scores, tables
@@ -37,7 +36,7 @@ def test_all_that_is_asked_ahead_is_answered(
     monkeypatch.setattr(tables, "_LINES_AHEAD", 2)
     monkeypatch.setattr(tables, "_SCORES_AHEAD", 1)
     paths = [path for some in tables.tables_ahead(served) for path in some]
-    paths += app_module._pages_of(next(iter(served.images)))
+    paths += warming._pages_of(next(iter(served.images)))
     assert [path for path in paths if client.get(path).status_code != 200] == []
     named = {path.partition("?")[0] for path in paths}
     assert {"/api/leaderboard", "/api/layers", "/api/images", "/api/breakdown/labels"} < named
@@ -55,13 +54,13 @@ def test_what_is_asked_ahead_is_kept(api_store: Path, monkeypatch: pytest.Monkey
 
     def warm(service: Service) -> None:
         assert service.ask is not None
-        for path in app_module._pages_of(next(iter(service.last.images))):
+        for path in warming._pages_of(next(iter(service.last.images))):
             service.ask(path)
         service.ask("/api/images/none")  # which is refused
         service.warming = False
 
     monkeypatch.setattr(caching._Recorder, "run", counting)
-    monkeypatch.setattr(app_module, "_warm", warm)
+    monkeypatch.setattr("sightline.api.app.prepare", warm)
     app = create_app(api_store, token="a long token", warm=True)  # noqa: S106
     with TestClient(app, headers={"Authorization": "Bearer a long token"}) as client:
         while client.get("/api/health").json()["warming"]:
@@ -69,7 +68,7 @@ def test_what_is_asked_ahead_is_kept(api_store: Path, monkeypatch: pytest.Monkey
         assert app.state.service.asked == 0
         before, image = list(made), next(iter(app.state.service.last.images))
         assert len(before) == 6
-        for path in app_module._pages_of(image):
+        for path in warming._pages_of(image):
             assert client.get(path).status_code == 200
         assert made == before
         assert app.state.service.asked == 5

@@ -25,7 +25,7 @@ from sightline.api.writes import LARGEST
 from sightline.completion.gold import draw_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals, write_proposals
-from sightline.completion.rating import draw_tasks
+from sightline.completion.rating_tasks import draw_tasks
 from sightline.data.annotations import read_annotation_file
 from sightline.data.choice import DataChoice
 from sightline.records import Region
@@ -477,6 +477,14 @@ def test_what_does_not_fit_is_refused_and_named(
     answer = post(reviewed, event("accept", item) | change)
     assert (answer.status_code, answer.json()["field"]) == (422, field), answer.text
     assert item_of(reviewed, item["id"]) == item
+
+
+def test_what_is_missing_or_too_much_is_said_in_a_sentence(reviewed: TestClient) -> None:
+    item = item_of(reviewed, f"{COUNT - 1:016x}")
+    missing = post(reviewed, event("edit", item)).json()["detail"]
+    assert missing == "after must be given with kind edit; got null"
+    more = post(reviewed, event("accept", item) | {"after": {"label": "door"}}).json()["detail"]
+    assert more == "after must be left out with kind accept: it goes with edit or draw alone"
 
 
 @pytest.mark.parametrize(

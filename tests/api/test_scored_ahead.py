@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi.testclient import TestClient
 
 from sightline.analysis._whole import WholeScores
-from sightline.api import app as app_module
-from sightline.api import create_app
+from sightline.api import create_app, warming
 from sightline.api.choice import AskedMap
 from sightline.api.routes import scores
 from sightline.api.routes._single import key_of, whole_scores
@@ -133,9 +132,9 @@ def test_a_service_that_ends_scores_nothing_ahead(
     api_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service: Service = create_app(api_store).state.service
-    monkeypatch.setattr(app_module, "_LEISURE", 0.0)
+    monkeypatch.setattr(warming, "_LEISURE", 0.0)
     service.closed = True
-    app_module._score_ahead(service, service.last)
+    warming._score_ahead(service, service.last)
     first, second, *_ = service.last.images
     assert all(lines_kept(service.last, first))
     assert not any(lines_kept(service.last, second))

@@ -297,43 +297,6 @@ def test_heads_of_one_image_come_best_first(
     assert "kept no single heads" in none["note"]
 
 
-@pytest.mark.parametrize("label", [None, "door"])
-def test_exemplars_are_the_best_of_a_head(
-    client: TestClient, api_store: Path, label: str | None
-) -> None:
-    words: dict[str, Any] = ONE | {"head": 1} | ({} if label is None else {"label": label})
-    found = get(client, "/api/heads/exemplars", **words, limit=5)
-    assert (found["metric"], found["label"]) == ("iou@90", label)
-    assert (found["choice"]["layer"], found["choice"]["head"]) == (2, 1)
-    with open_results(api_store) as results:
-        level = "region IS NULL" if label is None else f"regions.label = '{label}'"
-        expected = results.query(
-            "SELECT scores.image, scores.region, value FROM scores LEFT JOIN regions "  # noqa: S608
-            "ON regions.image = scores.image AND regions.region = scores.region "
-            "WHERE model = 'demo/vit-dino' AND variant = 'lora' AND method = 'cls' AND layer = 2 "
-            f"AND head = 1 AND name = 'iou@90' AND {level} "
-            "ORDER BY value DESC, scores.image, scores.region LIMIT 5".replace(
-                "region IS NULL", "scores.region IS NULL"
-            )
-        )
-    assert [one["value"] for one in found["items"]] == expected["value"].tolist()
-    assert [one["image"] for one in found["items"]] == expected["image"].tolist()
-    if label is not None:
-        assert [one["region"] for one in found["items"]] == expected["region"].tolist()
-
-
-def test_the_best_head_is_chosen_where_none_is_asked_for(
-    client: TestClient, api_store: Path
-) -> None:
-    found = get(client, "/api/heads/exemplars", model="demo/vit-dino", method="cls")
-    with open_results(api_store) as results:
-        best = results.head_ranking("iou@90", model="demo/vit-dino", method="cls").iloc[0]
-    assert (found["choice"]["layer"], found["choice"]["head"]) == (best["layer"], best["head"])
-    assert {"layer", "head"} <= set(found["choice"]["chosen"])
-    mass = get(client, "/api/heads/exemplars", selection="mass60", limit=1)
-    assert (mass["metric"], len(mass["items"])) == ("iou@mass60", 1)
-
-
 @pytest.mark.parametrize(
     ("path", "words", "status", "field"),
     [
@@ -362,21 +325,4 @@ def test_what_does_not_fit_is_named(
 ) -> None:  # fmt: skip
     given = {name: first if value == "first" else value for name, value in words.items()}
     answer = client.get(f"/api/metrics/{path.format(image=image)}", params=given)
-    assert (answer.status_code, answer.json()["field"]) == (status, field), answer.text
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "field"),
-    [
-        ({"label": "nothing"}, 422, "label"),
-        ({"label": "door", "metric": "average_precision"}, 422, "metric"),
-        ({"percentile": 33}, 422, "percentile"),
-        ({"method": "saliency"}, 404, "head"),
-        ({"limit": 0}, 422, "limit"),
-    ],
-)
-def test_exemplars_name_what_does_not_fit(
-    client: TestClient, words: dict[str, Any], status: int, field: str
-) -> None:
-    answer = client.get("/api/heads/exemplars", params=words)
     assert (answer.status_code, answer.json()["field"]) == (status, field), answer.text

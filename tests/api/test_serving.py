@@ -86,7 +86,7 @@ def test_a_service_ends_though_threads_are_at_work(
         connection.execute("SELECT wait()").fetchall()
         ended.set()
 
-    monkeypatch.setattr("sightline.api.app._warm", work)
+    monkeypatch.setattr("sightline.api.app.prepare", work)
     monkeypatch.setattr("sightline.api.app._PATIENCE", 0.01)
     app = create_app(api_store, warm=True)
     try:
@@ -96,7 +96,7 @@ def test_a_service_ends_though_threads_are_at_work(
     finally:
         free.set()
         assert ended.wait(30)
-    monkeypatch.setattr("sightline.api.app._warm", lambda _: None)
+    monkeypatch.setattr("sightline.api.app.prepare", lambda _: None)
     monkeypatch.setattr("sightline.api.app._PATIENCE", 30.0)  # a busy machine takes its time
     app = create_app(api_store, warm=True)
     with TestClient(app):

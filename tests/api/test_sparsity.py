@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -128,3 +129,18 @@ def test_no_more_reports_are_begun_than_there_is_room_for(
     assert refused(client, "sparsity", metric="nothing")["field"] == "metric"
     assert room.acquire(blocking=False)  # given back, though it was refused
     room.release()
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        (["coverage", "iou@90"], ""),
+        (["coverage", "iou@matched"], "stored no IoU but iou@matched"),
+        (["coverage"], "stored no IoU"),
+    ],
+)
+def test_only_an_iou_by_the_map_alone_is_a_score_for_it(stored: list[str], told: str) -> None:
+    served: Any = SimpleNamespace(results=SimpleNamespace(metrics=stored))
+    why = sparsity.why_no_score(served)
+    assert why.endswith(told)
+    assert bool(why) is bool(told)

@@ -74,7 +74,7 @@ def test_health_of_a_study_that_has_just_begun(begun: TestClient) -> None:
     assert found["maps"] is False
     assert "nothing is stored yet: 0 of" in found["missing"]["maps"]
     image = "facade-00000.png"
-    tables = ("images", "leaderboard", "layers", "ranking", "sparsity", "heads")
+    tables = ("images", "leaderboard", "layers", "percentiles", "ranking", "sparsity", "heads")
     for path in (*tables, f"maps/{image}", f"metrics/{image}"):
         answer = begun.get(f"/api/{path}")
         assert answer.status_code == 409, path

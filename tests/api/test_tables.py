@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.api.routes import _frames
 from sightline.results._catalogue import BASELINE
 from tests.api.asking import LINE, get, refused, same
 
@@ -87,6 +85,8 @@ def test_a_percentile_stands_for_the_iou_at_it(client: TestClient) -> None:
     by_mass = get(client, "leaderboard", selection="mass60")
     assert by_mass["metric"] == "iou@mass60"
     assert get(client, "leaderboard", metric="coverage", percentile=80)["metric"] == "coverage"
+    for path in ("breakdown/labels", "breakdown/styles"):
+        assert get(client, path, metric="iou@80", percentile=90)["metric"] == "iou@80"
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,9 @@ def test_a_percentile_stands_for_the_iou_at_it(client: TestClient) -> None:
         ("layers", {"target": "nope"}, "target", "predicted"),
         ("percentiles", {"metric": "coverage"}, "metric", "one with percentiles"),
         ("percentiles", {"seed": 9}, "seed", "'9'"),
+        ("percentiles", {"ties": "include"}, "ties", "ties must be 'share'"),
+        ("percentiles", {"percentile": 80}, "percentile", "does not go with"),
+        ("layers", {"layer": 3}, "layer", "does not go with"),
         ("ranking", {"metrics": "coverage,nope"}, "metrics", "'nope'"),
         ("ranking", {"metrics": ",".join(f"m{n}" for n in range(50))}, "metrics", "at most 40"),
         ("breakdown/labels", {"percentile": 87}, "percentile", "iou@87"),
@@ -270,49 +273,3 @@ def test_styles_are_those_of_the_results(client: TestClient, served: Served) -> 
     assert found["choice"]["method"] == "rollout"
     assert "method" not in found["choice"]["chosen"]
     assert "model" in found["choice"]["chosen"]
-
-
-# --- heads ---------------------------------------------------------------------------------------
-
-
-def test_heads_are_those_of_the_results(client: TestClient, served: Served) -> None:
-    found = get(client, "heads")
-    choice = found["choice"]
-    assert set(choice["chosen"]) >= {"model", "method"}
-    assert choice["layer"] is None
-    assert choice["why"]
-    expected = served.results.head_ranking(model=choice["model"], method=choice["method"])
-    assert len(found["lines"]) == len(expected) > 0
-    for line, (_, row) in zip(found["lines"], expected.iterrows(), strict=True):
-        same(line, row, (*LINE, "layer", "head", "rank"))
-
-
-def test_heads_of_one_layer_and_model(client: TestClient) -> None:
-    words = {"model": "demo/vit-dino", "method": "cls", "layer": 2, "metric": "coverage"}
-    found = get(client, "heads", **words)
-    assert {line["layer"] for line in found["lines"]} == {2}
-    assert (found["metric"], found["choice"]["layer"]) == ("coverage", 2)
-    assert not {"model", "method", "layer"} & set(found["choice"]["chosen"])
-    ranks = [line["rank"] for line in found["lines"]]
-    assert ranks == sorted(ranks)
-
-
-def test_the_matrix_of_heads_is_that_of_the_results(client: TestClient, served: Served) -> None:
-    found = get(client, "heads/matrix", model="demo/vit-dino", min_count=3)
-    expected = served.results.head_feature_matrix(model="demo/vit-dino", method="cls")
-    counts = expected.attrs["n"]
-    assert found["labels"] == [label for label in expected if counts[label] >= 3]
-    assert found["counts"] == [counts[label] for label in found["labels"]]
-    assert [tuple(one) for one in found["heads"]] == list(expected.index)
-    table = np.array(found["values"], float)
-    np.testing.assert_array_equal(table, expected[found["labels"]].to_numpy())
-    assert not any(math.isnan(one) for one in table[0]) or None in found["values"][0]
-
-
-def test_without_heads_it_says_what_would_store_them(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_frames, "with_heads", lambda served: set())
-    words = {"metric": "iou@75"}  # not asked before: no answer is kept
-    for path in ("heads", "heads/matrix"):
-        assert "heads: all" in refused(client, path, 404, **words)["detail"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from sightline import load_dataset
-from sightline.checks import parts
+from sightline.checks import _asking, parts
 from sightline.checks.parts import FIRST, parts_rows, rank_scores, types_of
 from sightline.checks.removal import Covered, Order, Question
 from sightline.checks.table import Job
@@ -165,7 +165,7 @@ def known(monkeypatch: pytest.MonkeyPatch, sign: float) -> list[float]:
         flat = tuple((geometry[0].patches(1),) for geometry in maps.geometries)
         return replace(maps, values=tuple(found), geometries=flat)
 
-    monkeypatch.setattr(parts, "explain", oracle)
+    monkeypatch.setattr(_asking, "explain", oracle)
     job = ask("demo/cnn", "centre", sign="signed")
     rows = parts_rows(job, samples()[:2])
     assert [row.metric for row in rows[:5]] == list(parts._METRICS)

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from sightline import load_dataset
-from sightline.checks import randomisation
+from sightline.checks import _asking, randomisation
 from sightline.checks.randomisation import randomised_rows, reference_rows, steps_of
 from sightline.checks.redraw import redrawn
 from sightline.checks.similarity import Views, compare, resized
@@ -340,7 +340,7 @@ def test_what_a_method_gives_up_is_undefined_for_that_image_alone(
             raise InputError("its parts do not add up")
         return explain(model, images, method, **other)
 
-    monkeypatch.setattr(randomisation, "explain", picky)
+    monkeypatch.setattr(_asking, "explain", picky)
     rows = _table(randomised_rows(_job("randomisation/full/5"), samples), metric="spearman")
     first, second = rows.values()
     assert np.isnan(first)

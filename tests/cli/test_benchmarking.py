@@ -11,7 +11,8 @@ import pytest
 
 from sightline.cli import benchmarking
 from sightline.records import InputError, MissingPackageError
-from sightline.study.benchmark import example_benchmark, parse_benchmark
+from sightline.study.benchmark import parse_benchmark
+from sightline.study.template import example_benchmark
 from tests.cli.small import run
 from tests.small_prototypes import CONFIG, COUNT, PROTOTYPES, small_model
 
@@ -105,6 +106,14 @@ def test_dry_run_tells_what_is_left_and_writes_nothing(
     assert "Parts: 9 of 9 to do" in found
     assert not (tmp_path / "new").exists()
     assert "Parts: 0 of 9 to do" in _asked(config, "--out", done, "--dry-run").output
+    again = _asked(config, "--out", done, "--dry-run", "--overwrite").output
+    assert "Parts: 9 of 9 to do" in again
+    other = _asked(config, "--out", done, "--dry-run", "--overwrite", "--batch", "5").output
+    assert "to do" in other
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine.txt").write_text("stays")
+    refused = _asked(config, "--out", tmp_path / "taken", "--dry-run", code=2).output
+    assert "must be empty, new or hold a benchmark" in refused.replace("\n", " ")
 
 
 def test_ctrl_c_says_how_to_go_on(
@@ -183,6 +192,8 @@ def test_options_of_the_data_are_said_once() -> None:
         benchmarking._choice("folder:a", "--data", BOTH, Path("b"))
     with pytest.raises(InputError, match="count must be 1 or more, got 'x'"):
         benchmarking._choice("facades,count=x", "--data", BOTH)
+    with pytest.raises(InputError, match="count must be 1 or more, got True"):
+        benchmarking._choice("facades,count=true", "--data", BOTH)
 
 
 def test_birds_are_compared_with_their_segmentations() -> None:

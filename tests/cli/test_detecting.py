@@ -254,6 +254,16 @@ def test_a_name_for_the_store_is_asked_for(files: tuple[str, str], tmp_path: Pat
     assert "--name gives another one" in told
 
 
+def test_a_name_that_does_not_fit_is_told_before_the_work(
+    files: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        pytest.fail("files were read")
+
+    monkeypatch.setattr("sightline.detection.as_tables", fail)
+    assert "name must be" in error("detect", *files, "--store", "s", "--name", "../x")
+
+
 def test_a_confidence_that_is_none_is_refused(files: tuple[str, str], tmp_path: Path) -> None:
     told = error("detect", *files, "--confidence", "nan", "--out", str(tmp_path / "out"))
     assert "confidence_threshold must be a number; got nan" in told

@@ -52,6 +52,8 @@ def test_what_cannot_be_drawn(demo_store: Path, tmp_path: Path) -> None:
         draw_from_store("style", demo_store, Choice())
     with pytest.raises(InputError, match="prototype 99 was not perturbed"):
         draw_from_store("perturbation-drops", demo_store, Choice(prototype=99), out=tmp_path)
+    with pytest.raises(InputError, match="--metric is not for figure 'confusion-matrix'"):
+        draw_from_store("confusion-matrix", demo_store, Choice(metric="x"), out=tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="the folder cannot be made"):
         draw_from_store("styles", demo_store, Choice(), out=tmp_path / "file" / "a.png")

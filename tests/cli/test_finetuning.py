@@ -10,7 +10,7 @@ import pytest
 
 from sightline.cli.finetuning import read_data, read_held_out
 from sightline.data import Dataset, write_annotations
-from sightline.models.variants import read_recipe
+from sightline.models.recipes import read_recipe
 from sightline.records import InputError, UnknownNameError
 from sightline.runner.methods import variant_name
 from sightline.study import Study
@@ -202,6 +202,7 @@ def test_texts_name_data_sets(work: Path) -> None:
     facades = read_data("facades,count=3,seed=4,split=train", "--data")
     assert len(facades) == 3
     assert read_data(f"folder:{work / 'plain'}", "--data").ids[0] == "i000.png"
+    assert len(read_data(f"folder:{work / 'plain'},count=2", "--data")) == 2
     with pytest.raises(UnknownNameError, match="--held-out nothing: unknown data set"):
         read_data("nothing", "--held-out")
     assert read_held_out(None) is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
+from sightline.cli import proposing
 from sightline.completion.proposals import read_proposals
 from tests.cli.small import error, run
 
@@ -75,11 +76,14 @@ def test_files_are_not_replaced_unless_asked(found: tuple[Path, str]) -> None:
     assert not (folder / "other.json").exists()
 
 
-def test_nothing_found_is_said_and_quiet_is_quiet(tmp_path: Path) -> None:
+def test_nothing_found_is_said_and_quiet_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, out = "facades,count=1,seed=3,labelling=representative", tmp_path / "n.json"
     said = run("propose", data, "-o", out, "--threshold", 1).stdout
     assert "Proposals: 0 on 1 images" in said
     assert "a lower --threshold proposes more" in said
+    monkeypatch.setattr(proposing, "progress", lambda _: pytest.fail("a bar is shown"))
     assert run("propose", data, "-o", out, "--threshold", 1, "--force", "--quiet").stdout == ""
 
 

@@ -253,6 +253,8 @@ def test_baselines_alike_for_some_models() -> None:
         (("--by", "styles", "--head", "all"), "--head all is for the leaderboard and by layer"),
         ((*options("heads"), "--head", "1"), "--by heads takes no --head"),
         (("--percentile", "50"), "--by leaderboard takes no --percentile"),
+        (("--by", "detection", "--metric", "nosuch"), "--by detection takes no --metric"),
+        (("--by", "detection", "--layer", "best"), "--by detection takes no --layer"),
         (("--by", "labels", "--percentile", "x"), "unknown selection 'x'"),
     ],
 )

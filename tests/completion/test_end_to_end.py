@@ -285,7 +285,7 @@ def test_a_small_gold_set_is_said_to_be_small(reviewed: Reviewed) -> None:
     folder = reviewed.folder
     words = {"gold": folder / "gold", "completed": folder / "completed"}
     (warning,) = reviewed.report(**words, width=0.001).warnings
-    assert "The gold set is too small: the interval of looker looks is 0.0" in warning
+    assert "The gold set is too small: the interval of looker · looks is 0.0" in warning
     assert f"there are {GOLD}." in warning
     assert reviewed.report(**words, width=0.9).warnings == ()
     with pytest.raises(InputError, match="width of an interval must be between 0 and 1, got 2"):

@@ -157,6 +157,8 @@ def test_a_file_gives_it_back(tmp_path: Path, by: Any) -> None:
         ({"images": [{"image": "a"}]}, "weight must be a finite number"),
         ({"population": {"": 1}}, "must be at least its 2 gold images, got 1"),
         ({"population": []}, "must be an object"),
+        ({"population": {"": 9, "x": "many"}}, "stratum 'x' must be at least 0, a whole number"),
+        ({"population": {"": 9, "x": -1}}, "stratum 'x' must be at least 0, .* got -1"),
         ({"digest": None}, "digest must be text"),
     ],
 )
@@ -176,3 +178,6 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             read_gold(path)
     with pytest.raises(InputError, match=r"no\.json"):
         read_gold(tmp_path / "no.json")
+    path.write_text(json.dumps(draw_gold(churches(), 2, 0).to_dict())[:-1] + ', "seed": 1}')
+    with pytest.raises(InputError, match="key 'seed' twice"):
+        read_gold(path)

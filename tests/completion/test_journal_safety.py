@@ -14,7 +14,8 @@ import pytest
 from sightline.completion.completed import completed
 from sightline.completion.events import Conflict
 from sightline.completion.journal import Journal
-from sightline.completion.review import Review, fold
+from sightline.completion.review import Review
+from sightline.completion.states import fold
 from tests.completion.reviews import BOX, IMAGES, event, new_review
 from tests.completion.worker import drawing
 

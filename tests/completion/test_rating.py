@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from sightline.completion.journal import TaskRecord
-from sightline.completion.rating import (
-    Answer,
-    answers,
+from sightline.completion.rating import Answer, answers, summarise_ratings
+from sightline.completion.rating_tasks import (
+    draw_images,
     draw_tasks,
     method_of,
     next_tasks,
     rating_event,
     shown_task,
-    summarise_ratings,
 )
 from sightline.records import InputError, UnknownNameError
 from tests.completion.reviews import IMAGES, event, new_review
@@ -199,3 +198,13 @@ def test_tasks_that_cannot_be_drawn(given: Any, said: str) -> None:
         draw_tasks(given[0], given[1], seed=0)
     with pytest.raises(InputError, match="count must be from 1 to the 24 tasks, got 25"):
         draw_tasks(IMAGES, METHODS, seed=0, count=25)
+
+
+def test_images_are_drawn_as_many_as_asked_for() -> None:
+    drawn = draw_images(IMAGES, 2, seed=0)
+    assert len(drawn) == 2
+    assert set(drawn) <= set(draw_images(IMAGES, 3, seed=0))
+    assert draw_images(IMAGES, len(IMAGES), seed=0) == tuple(sorted(IMAGES))
+    for count in (-1, 0, len(IMAGES) + 1, True, 1.5):
+        with pytest.raises(InputError, match=r"count must be from 1 to the .* images, got"):
+            draw_images(IMAGES, count, seed=0)  # type: ignore[arg-type]

@@ -223,6 +223,8 @@ def test_what_is_mostly_padding_is_no_place() -> None:
         ({"size": 1}, "size must be a whole number from 16 to 4096, got 1"),
         ({"scales": ()}, "scales must hold at least one number"),
         ({"scales": (0,)}, "scales must be from 0.1 to 10, got 0"),
+        ({"scales": "1,wide"}, "scales must be a sequence of numbers, got '1,wide'"),
+        ({"scales": None}, "scales must be a sequence of numbers, got None"),
         ({"shape": "disc"}, "shape must be 'region' or 'box', got 'disc'"),
         ({"layer": 3}, "layer must be from 0 to 0 for colours"),
     ],
@@ -244,6 +246,8 @@ def test_settings_say_how_the_model_saw_the_images() -> None:
     assert made.settings["size"] == [448, 448]
     assert made.settings["layer"] == 0
     assert made.settings["scales"] == [1.0, 1.5]
+    assert make(colours(224), scales="1,1.5").settings["scales"] == [1.0, 1.5]
+    assert make(colours(224), scales=1.0).settings["scales"] == [1.0]
     assert (made.name, made.model, made.digest) == ("similarity", "colours", colours(224).digest)
     assert make(colours(224), size=100).settings["size"] == [96, 96]
     assert make(colours(None, "native")).settings["size"] is None

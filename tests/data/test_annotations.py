@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sightline import _raster
-from sightline._raster import box_mask, box_pixels, decode_rle, mask_box, polygon_mask
+from sightline._raster import box_mask, box_pixels, mask_box, polygon_mask
+from sightline._rle import decode_rle
 from sightline.data import read_annotations
 from sightline.data.annotations import read_annotation_file
 from sightline.data.formats.checks import numbers

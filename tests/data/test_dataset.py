@@ -113,6 +113,8 @@ def test_what_is_no_path(path: Any) -> None:
 def test_flags_to_ignore_must_be_known(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"unknown flag 'crowdd'; did you mean 'crowd'\?"):
         load_dataset("facades", count=2, ignore=["crowdd"])
+    with pytest.raises(InputError, match=r"unknown flag 'zzz'\. Known: ignore, "):
+        load_dataset("facades", count=2, ignore=["zzz"])
 
 
 def test_unknown_images_and_splits(dataset: Dataset) -> None:

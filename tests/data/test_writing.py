@@ -13,7 +13,8 @@ from PIL import Image
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 
-from sightline._raster import decode_rle, mask_box
+from sightline._raster import mask_box
+from sightline._rle import decode_rle
 from sightline.data import load_dataset
 from sightline.data.annotations import read_annotation_file
 from sightline.data.dataset import from_annotations

@@ -340,7 +340,17 @@ def test_it_can_be_sent() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"protocol": "coc"}, {"iou_thresholds": 2}, {"max_dets": [0]}, {"protocol": "voc", "ci": 0.9}],
+    [
+        {"protocol": "coc"},
+        {"iou_thresholds": 2},
+        {"max_dets": [0]},
+        {"protocol": "voc", "ci": 0.9},
+        {"ci": 95},
+        {"ci": 0.9, "resamples": 5},
+        {"ci": 0.9, "seed": -1},
+        {"size_ranges": {"small": (9, 1)}},
+        {"protocol": "simple", "size_ranges": {"small": (9, 1)}},
+    ],
 )
 def test_options_are_refused_before_the_first_image(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):

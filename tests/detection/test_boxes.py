@@ -122,6 +122,16 @@ def test_classes_that_the_ground_truth_does_not_list_count_neither_way(protocol:
     assert boxes.partner.tolist() == [-1, 0]
 
 
+def test_areas_that_grow_with_the_pixel_say_what_counts() -> None:
+    box = (0, 0, 9, 9)
+    results = evaluate_detections(
+        {"a": [[box, "c"]]}, {"a": [[box, 0.9, "c"]]}, pixel="inclusive",
+        size_ranges={"all": (90, 1e10)},
+    )  # fmt: skip
+    boxes = match_boxes(results)
+    assert (boxes.hit.tolist(), boxes.partner.tolist(), boxes.counts.tolist()) == ([1], [0], [True])
+
+
 @given(_tables(), st.sampled_from([0.0, 0.5]), st.sampled_from(["any_class", "same_class"]))
 def test_pairs_add_up_to_the_confusion_matrix(
     tables: tuple[GroundTruth, Detections], confidence: float, matching: Any

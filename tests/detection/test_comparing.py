@@ -185,6 +185,7 @@ def test_classes_that_only_one_detector_names() -> None:
         ({"resamples": 10}, "resamples must be at least 100; got 10"),
         ({"max_dets": ()}, "max_dets must be whole numbers from 1 on"),
         ({"max_dets": (0, 5)}, "max_dets must be whole numbers from 1 on"),
+        ({"max_dets": 5}, "max_dets must be whole numbers from 1 on, ascending; got 5"),
         ({"seed": -3}, "seed must be at least 0; got -3"),
         ({"iou_thresholds": (2.0,)}, "iou_thresholds must be"),
     ],

@@ -183,7 +183,7 @@ def test_inputs_stay_as_they_are() -> None:
         ({"masks": _planes(2, 3, 4)}, "image 1: masks must be one for each of 1 boxes; got 2"),
         ({"masks": _planes(3, 4)}, r"masks must have the shape .*; got 3×4"),
         ({"masks": np.array([["a"]])}, "image 1: masks must be True and False, or numbers"),
-        ({"masks": [{"counts": []}]}, r"image 1, entry 0: masks must have size and counts"),
+        ({"masks": [{"counts": []}]}, r"image 1, entry 0: masks must have a size of height"),
         ({"masks": None}, "image 1: masks must be there; masks=False compares boxes"),
     ],
 )
@@ -260,14 +260,16 @@ def test_the_row_of_an_error_is_the_right_one(counts: list[int], data: st.DataOb
     ("masks", "message"),
     [
         (np.array(1), r"masks must have the shape \(N, H, W\)"),
-        ([{"size": [5], "counts": [25]}], r"size \[height, width\] and counts of whole numbers"),
-        (
-            [{"size": [5, 5], "counts": ["a"]}],
-            r"size \[height, width\] and counts of whole numbers",
-        ),
+        ([{"size": [5], "counts": [25]}], r"entry 0: masks must have a size of height and width"),
+        ([{"size": [5, 5], "counts": ["a"]}], "entry 0: masks must have counts: run lengths"),
+        ([{"size": [0, 4], "counts": "11"}], "entry 0: masks must have a size of height and width"),
+        ([{"size": [5, 5], "counts": b"16"}], "entry 0: masks must have counts that add up to 5"),
     ],
 )
 def test_masks_that_are_none(masks: Any, message: str) -> None:
     entry = {"boxes": [[0, 0, 4, 4]], "labels": [1], "masks": masks}
+    with pytest.raises(InputError, match=message):
+        dict_ground_truth([entry], masks=True)
+    del entry["boxes"]  # they are then those around the masks, once these are known to be good
     with pytest.raises(InputError, match=message):
         dict_ground_truth([entry], masks=True)

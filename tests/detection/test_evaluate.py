@@ -373,9 +373,12 @@ def test_json_has_the_figures_first_and_null_for_undefined() -> None:
         ({"iou_thresholds": [0.5, 1.5]}, "iou_thresholds must be numbers of at least 0"),
         ({"iou_thresholds": []}, "iou_thresholds must be numbers of at least 0"),
         ({"iou_thresholds": [0.5, 0.5]}, "iou_thresholds must differ"),
+        ({"iou_thresholds": ["a"]}, r"iou_thresholds must be numbers; got \['a'\]"),
         ({"protocol": "voc", "iou_thresholds": 0.0}, "iou_thresholds must be numbers above 0"),
         ({"protocol": "voc", "size_ranges": {"a": (0, 1)}}, "size_ranges must not be given"),
         ({"size_ranges": {"a": (2, 1)}}, "size_ranges: a must not end below its start"),
+        ({"size_ranges": [(0, 1)]}, r"size_ranges must be pairs of numbers by name; got \[\(0, 1"),
+        ({"protocol": "simple", "size_ranges": {"a": (2, 1)}}, "size range 'a' must be"),
         ({"interpolation": "voc11"}, "interpolation must be 'coco101' with protocol='coco'"),
         ({"protocol": "voc", "interpolation": "x"}, "interpolation must be one of"),
         ({"max_dets": (10, 1)}, "max_dets must be whole numbers from 1 on, ascending"),
@@ -387,6 +390,19 @@ def test_json_has_the_figures_first_and_null_for_undefined() -> None:
 def test_options_that_do_not_fit(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         evaluate_detections({1: [[BOX, 3]]}, {1: [[BOX, 0.9, 3]]}, **options)
+
+
+def test_a_threshold_is_found_whatever_rounding_made_of_it() -> None:
+    results = evaluate_detections({1: [[BOX, 3]]}, {1: [[BOX, 0.9, 3]]})
+    assert 0.9 not in results.settings.iou_thresholds
+    assert results.pr_curves(0.9)[3]["num_gt"] == 1
+    assert results.by_class(iou=0.9)["f1"].tolist() == [1.0]
+    assert results.arrays is not None
+    assert results.arrays.mean_precision(threshold=0.9) == pytest.approx(1.0)
+    with pytest.raises(InputError, match=r"threshold must be one of 0.5, .*; got 0.91"):
+        results.arrays.mean_precision(threshold=0.91)
+    with pytest.raises(InputError, match=r"iou must be a number; got '0.9'"):
+        results.pr_curves("0.9")  # type: ignore[arg-type]
 
 
 def test_questions_that_do_not_fit() -> None:

@@ -103,6 +103,8 @@ def test_false_positives_and_misses_are_counted() -> None:
     assert ours.threshold == 0.5
     strict, _ = costs_of((truth, found), iou_thresholds=(0.9, 0.6))
     assert strict.threshold == 0.6
+    lowest, _ = costs_of((truth, found), iou_thresholds=(0.3, 0.55))
+    assert lowest.threshold == 0.3
 
 
 def test_the_costliest_come_first() -> None:

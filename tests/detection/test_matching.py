@@ -389,6 +389,15 @@ def test_options_are_checked() -> None:
         match_dataset({}, {}, images=([], []))
 
 
+def test_boxes_may_be_written_from_their_centres() -> None:
+    shift, where = (5, 5, 10, 10), (4.5, 5, 9, 10)
+    centres = match_dataset([[[where, 0.9, 1]]], [[[shift, 1]]], 0.85, box_format="cxcywh")
+    corners = match_dataset([[[(0, 0, 9, 10), 0.9, 1]]], [[[BOX, 1]]], 0.85)
+    assert centres.hit.tolist() == corners.hit.tolist() == [1]
+    with pytest.raises(InputError, match=r"width and height.*cxcywh"):
+        match_dataset([[[(5, 5, -1, 1), 0.9, 1]]], [[]], box_format="cxcywh")
+
+
 def test_columns_are_checked() -> None:
     def columns(**changed: Any) -> SimpleNamespace:
         plain = {"image": [1], "label": [1], "box": [BOX], "score": [0.5]}

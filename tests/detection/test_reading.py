@@ -127,6 +127,7 @@ def test_lists_are_told_as_they_are(pair: tuple[list[Any], list[Any]]) -> None:
         ([[(1, 2, 3), 1]], r"image 'b', entry 0: box must be 4 numbers; got \(1, 2, 3\)"),
         ([[BOX, 1], [None, 1]], "image 'b', entry 1: box must be 4 numbers; got None"),
         ([[("a", 2, 3, 4), 1]], "entry 0: box must be 4 numbers"),
+        ([[("1", "2", "3", "4"), 1]], r"box must be 4 numbers; got \('1', '2', '3', '4'\)"),
         ([[(0, 0, 1, float("inf")), 1]], r"entry 0: box must be finite; got \[0\.0, 0\.0, 1\.0"),
         ([[(1, 0, 0, 1), 1]], r"entry 0: box must have a width .*; got \[1\.0, 0\.0, 0\.0, 1"),
         (
@@ -153,6 +154,7 @@ def test_lists_that_do_not_fit(entry: Any, message: str) -> None:
         ([BOX, float("nan"), 1], "image 4, entry 0: score must be finite; got nan"),
         ([BOX, "0.5", 1], "image 4, entry 0: score must be a number; got '0.5'"),
         ([BOX, None, 1], "image 4, entry 0: score must be a number; got None"),
+        ([BOX, True, 1], "image 4, entry 0: score must be a number; got True"),
     ],
 )
 def test_found_that_do_not_fit(item: Any, message: str) -> None:

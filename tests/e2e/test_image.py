@@ -470,6 +470,20 @@ def test_next_goes_on_in_the_order_of_the_gallery(open_page: Opens, api: Api) ->
     expect(links).to_contain_text(f"2 of {len(order)}")
 
 
+def test_next_goes_on_among_the_images_that_were_named(open_page: Opens, api: Api) -> None:
+    every = [
+        one["image"] for one in api.ask("/api/images", sort="image", ascending="true")["items"]
+    ]
+    few = [every[0], every[3]]
+    page = open_page(f"/?{urlencode({'ids': ','.join(few), 'sort': 'image'})}")
+    page.get_by_role("link", name=re.compile(few[0])).first.click()
+    links = page.get_by_label("Images before and after")
+    expect(links).to_contain_text("1 of 2")
+    page.get_by_role("link", name="Next image").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(few[1])
+    expect(links).to_contain_text("2 of 2")
+
+
 def test_what_is_not_there_is_said(open_page: Opens, said: list[str]) -> None:
     page = open_page("/image/nothing.png")
     expect(page.get_by_role("alert")).to_contain_text("nothing.png")

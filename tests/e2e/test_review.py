@@ -13,7 +13,7 @@ import pytest
 from sightline.completion.gold import pick_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals
-from sightline.completion.rating import draw_tasks
+from sightline.completion.rating_tasks import draw_tasks
 from sightline.data.choice import DataChoice
 from sightline.records import Region
 from tests.e2e.conftest import (

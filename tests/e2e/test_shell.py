@@ -200,6 +200,7 @@ def test_a_figure_is_saved_as_svg_png_and_csv_in_light_colours(
     drawing = ET.fromstring(svg)  # noqa: S314
     assert drawing[0].attrib["fill"] == "#ffffff"
     assert b"var(--" not in svg
+    assert b"rgb(230, 235, 241)" not in svg  # the ink of the dark theme
     assert b"class=" not in svg
     assert len(list(drawing.iter("{http://www.w3.org/2000/svg}path"))) > 1
     words = {"".join(one.itertext()) for one in drawing.iter("{http://www.w3.org/2000/svg}text")}

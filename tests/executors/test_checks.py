@@ -10,7 +10,7 @@ import pytest
 
 from sightline.checks.table import Row
 from sightline.executors import forecast_study, run_study
-from sightline.records import InputError
+from sightline.records import InputError, UnknownNameError
 from sightline.results import export_results, open_results
 from sightline.results.diff import diff_results
 from sightline.results.digest import results_digest
@@ -68,6 +68,8 @@ def test_rows_of_checks_lie_beside_the_others(whole: Path, tmp_path: Path) -> No
         assert len(full) == 2 * 3
         again = results.checks("randomisation", measure="spearman")
         assert again["value"].tolist() == full["value"].tolist()
+        with pytest.raises(UnknownNameError, match="'spearmann' are stored; did you mean 'spearm"):
+            results.checks(measure="spearmann")
         assert set(results.checks("faithfulness")["method"]) == {
             "gradcam", "random", "centre", "edge",
         }  # fmt: skip

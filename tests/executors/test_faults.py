@@ -311,7 +311,7 @@ class DyingLane:
     def put(self, task: Any) -> None:
         if not self.dead:
             self.dead = True
-            self.emit(Died(self, self.status))  # type: ignore[arg-type]
+            self.emit(Died(self.status))
 
     def stop(self) -> None:
         pass

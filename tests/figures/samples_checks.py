@@ -10,8 +10,8 @@ import pandas as pd
 from sightline.figures.checks import (
     create_cascade_randomization_plot,
     create_model_vs_method_analysis,
-    draw_perturbation_drops,
 )
+from sightline.figures.drops import draw_perturbation_drops
 from sightline.figures.layers import draw_layer_changes
 from sightline.figures.removal import draw_removal_curves
 from tests.figures.samples_curves import group_of, method_names, skills

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from sightline.figures import comparing
+from sightline.figures import comparing, draw_agreement_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ SAMPLES: dict[str, Callable[[int], Figure]] = {
     "metrics-comparison": lambda count: comparing.draw_metrics_comparison(by_image(count)),
     "features": lambda count: comparing.draw_breakdown(breakdown(count), what="feature"),
     "styles": lambda count: comparing.draw_breakdown(styles(count), metric="iou@90", what="style"),
-    "agreement": lambda count: comparing.draw_agreement_matrix(
+    "agreement": lambda count: draw_agreement_matrix(
         agreement(count),
         [line_name(i) for i in range(count)],
         ends=(agreement(count) * 0.9, agreement(count)),

@@ -13,8 +13,8 @@ from sightline.figures.checks import (
     _difference,
     create_cascade_randomization_plot,
     create_model_vs_method_analysis,
-    draw_perturbation_drops,
 )
+from sightline.figures.drops import draw_perturbation_drops
 from sightline.records import InputError, UnknownNameError
 from sightline.stats import interval, intervals
 from tests.figures.drawn import assert_legible
@@ -182,6 +182,13 @@ def test_all_right_is_said_and_drawn() -> None:
     assert_legible(figure)
     wrong = create_model_vs_method_analysis(plain(correct=False), metric="iou@90")
     assert any("predictions are wrong" in text.get_text() for text in wrong.axes[1].texts)
+
+
+def test_without_a_defined_score_there_is_nothing_to_compare() -> None:
+    values = {"method": ["m"], "image": ["a"], "value": [np.nan], "correct": [True]}
+    figure = create_model_vs_method_analysis(values, metric="iou@90")
+    for ax in figure.axes[1:]:
+        assert "Nothing to compare." in [text.get_text() for text in ax.texts]
 
 
 def test_without_classes_there_is_a_point_for_each_model() -> None:

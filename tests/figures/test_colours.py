@@ -10,7 +10,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from skimage.color import deltaE_ciede2000, rgb2lab
 
-from sightline.figures.checks import _KINDS, _SIDES
+from sightline.figures.checks import _SIDES
+from sightline.figures.drops import _KINDS
 from sightline.figures.lines import looks_of
 from sightline.figures.style import COLOURS, GREY
 

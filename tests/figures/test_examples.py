@@ -296,6 +296,11 @@ def test_bars_with_gaps_and_with_wide_names() -> None:
         )
 
 
+def test_a_map_may_be_called_chance() -> None:
+    figure = create_ebpg_visualization(image_of(), map_of(), mask_of(), name="chance")
+    assert [text.get_text() for text in figure.axes[2].get_yticklabels()] == ["chance"] * 2
+
+
 def test_without_scores_the_map_stands_beside_chance() -> None:
     figure = create_ebpg_visualization(image_of(), [[3.0, 1.0]], [[1, 0]], name="cls")
     ax: Any = figure.axes[2]

@@ -105,6 +105,10 @@ def test_what_is_no_mask_no_sign_and_no_map_at_all_is_named() -> None:
         visualize_all_methods(image_of(), {"cls": [[1.0]]}, [True])
     with pytest.raises(InputError, match=r"sign must be .*'signed'; got 'both'"):
         visualize_all_methods(image_of(), {"cls": [[1.0]]}, signs="both")
+    with pytest.raises(InputError, match=r"sign must be .*'signed'; got 'both'"):
+        draw_layer_maps(image_of(), {0: [[1, -1]]}, name="m", sign="both")
+    with pytest.raises(InputError, match=r"sign must be .*'signed'; got 'both'"):
+        visualize_attribution_enhanced(image_of(), [[1, -1]], name="m", sign="both", percents=())
     with pytest.raises(InputError, match="maps must hold one map at least"):
         visualize_all_methods(image_of(), {})
     with pytest.raises(InputError, match="axes must be 3"):
@@ -471,8 +475,8 @@ def test_layers_are_chosen_or_named() -> None:
     [
         (-0.4, "reliable"),
         (0.29, "reliable"),
-        (0.3, "in between"),
-        (0.6, "in between"),
+        (0.3, "between"),
+        (0.6, "between"),
         (0.61, "unreliable"),
     ],
 )
@@ -510,6 +514,13 @@ def test_an_undefined_correlation_is_said_and_not_drawn() -> None:
     )
     assert texts_of(figure.axes[2]) == ["ρ undefined"]
     assert not [line for line in figure.axes[2].lines if line.get_marker() == "o"]
+
+
+@pytest.mark.parametrize("verdict", [None, np.nan])
+def test_a_verdict_that_is_missing_is_not_said(verdict: Any) -> None:
+    maps, table = {"cls": map_of()}, {"name": ["cls"], "value": [0.2], "verdict": [verdict]}
+    figure = create_sanity_check_comparison(image_of(), maps, maps, table)
+    assert texts_of(figure.axes[2])[0] == "the guide: reliable"
 
 
 def test_gaps_in_the_similarities_are_undefined_and_words_are_refused() -> None:

@@ -15,7 +15,7 @@ from sightline.figures.lines import (
     MOST,
     as_table,
     choose_lines,
-    counted,
+    counts_words,
     direction,
     line_names,
     looks_of,
@@ -147,10 +147,10 @@ def test_numbers_are_floats_and_missing_ones_nan() -> None:
 
 
 def test_counts_are_words() -> None:
-    assert counted([]) == ""
-    assert counted([np.nan]) == ""
-    assert counted([1]) == "1 image"
-    assert counted([1200.0, 5]) == "5 to 1,200 images"
+    assert counts_words([]) == ""
+    assert counts_words([np.nan]) == ""
+    assert counts_words([1]) == "1 image"
+    assert counts_words([1200.0, 5]) == "5 to 1,200 images"
 
 
 def test_directions_are_those_of_the_metrics() -> None:

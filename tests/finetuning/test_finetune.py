@@ -18,15 +18,8 @@ from sightline.finetuning.learning import History, Sight, _schedule, learn_head
 from sightline.finetuning.pictures import read_pictures
 from sightline.finetuning.saving import replacing_folder
 from sightline.models import Description, Model, Preprocess, load_model
-from sightline.models.variants import (
-    ADAPTER,
-    DELTA,
-    HEAD,
-    RECIPE,
-    load_variant,
-    read_recipe,
-    recipes_of,
-)
+from sightline.models.recipes import RECIPE, read_recipe
+from sightline.models.variants import ADAPTER, DELTA, HEAD, load_variant, recipes_of
 from sightline.records import InputError, MissingPackageError
 from tests.finetuning.pictures import COLOURS, make_data, picture
 from tests.maps.networks import tiny

@@ -182,6 +182,8 @@ def test_validation_images_are_held_out_as_others_are() -> None:
         ids = ("i022.png", "i024.png")
         assert chosen.left_out == {"held out, of the validation set": ids}
         assert chosen.validation.ids == ("i020.png", "i021.png", "i023.png", "i025.png")
+    with pytest.raises(InputError, match=r"all 6 images of the validation set drawn .* held out"):
+        choose_images(data, validation=checked, held_out=checked, leave_out=True)
 
 
 def test_a_large_share_leaves_an_image_of_each_class() -> None:

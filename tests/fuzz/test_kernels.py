@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sightline import _raster
+from sightline._rle import decode_rle, rle_runs
 from sightline.data.annotations import parse_json
 from sightline.data.formats.coco import is_coco, read_coco
 from sightline.data.formats.plain import is_plain, read_plain
@@ -164,12 +164,12 @@ COUNTS = (
 def test_any_run_lengths_are_drawn_or_refused(size: Any, counts: Any) -> None:
     rle = {"size": size, "counts": counts}
     try:
-        height, width, runs = _raster.rle_runs(rle)
+        height, width, runs = rle_runs(rle)
     except ValueError:
         return
     assert runs.sum() == height * width
-    assert _raster.decode_rle(rle).shape == (height, width)
-    assert int(_raster.decode_rle(rle).sum()) == int(runs[1::2].sum())
+    assert decode_rle(rle).shape == (height, width)
+    assert int(decode_rle(rle).sum()) == int(runs[1::2].sum())
 
 
 @given(JSON | st.tuples(SIDES, SIDES).map(list), COUNTS, st.tuples(SIDES, SIDES))
@@ -180,7 +180,7 @@ def test_both_readers_of_masks_stand_anything(size: Any, counts: Any, image: Any
         except InputError as error:
             _is_short(error, 1000)
         else:
-            assert _raster.decode_rle(found).shape == tuple(found["size"])
+            assert decode_rle(found).shape == tuple(found["size"])
 
 
 # --- texts ---------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from transformers import (
     SiglipForImageClassification,
 )
 
-from sightline.maps import attention as attention_maps
 from sightline.maps import explain
-from sightline.maps.attention import weighted_rows
+from sightline.maps import weights as weights_maps
+from sightline.maps.weights import weighted_rows
 from sightline.models import Model, load_model
 from sightline.models.attention import Heads
 from sightline.records import InputError
@@ -178,7 +178,7 @@ def test_small_blocks_change_nothing(
 ) -> None:
     whole = explain(model, images, method).stack()
     for block in (4 * 17 * 5, 4):  # five rows of weights at a time, and one
-        monkeypatch.setitem(attention_maps._BLOCK, "cpu", block)
+        monkeypatch.setitem(weights_maps._BLOCK, "cpu", block)
         parts = explain(model, images, method).stack()
         np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-9)
 

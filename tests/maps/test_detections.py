@@ -25,6 +25,7 @@ from transformers import (
 )
 
 from sightline.maps import METHODS, Detected, explain
+from sightline.maps.cam_channels import _without
 from sightline.maps.detections import Detection, MostConfident, lacking_for, read_detections
 from sightline.models import Description, Detections, Model, Output, Preprocess, load_model
 from sightline.models.detectors import DETECTORS, read_boxes, read_classes
@@ -255,12 +256,12 @@ def test_each_image_may_have_its_own() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (Detected((0, 0, 60, 20)), "box must lie on its image of 56 x 40 pixels, got 0, 0, 60, 20"),
-        (Detected((-1, 0, 6, 20)), "box must lie on its image"),
-        (Detected((20, 0, 10, 20)), "box must have x0 < x1 and y0 < y1, got 20, 0, 10, 20"),
-        (Detected((1, 2, 3)), "box must be four numbers"),  # type: ignore[arg-type]
-        (Detected("left"), "box must be four numbers x0, y0, x1, y1 in pixels, got 'left'"),  # type: ignore[arg-type]
-        (Detected((0, 0, float("nan"), 9)), "box must be four numbers"),
+        (Detected((0, 0, 60, 20)), r"image \(56 x 40\) and lie inside it, got 0, 0, 60, 20"),
+        (Detected((-1, 0, 6, 20)), "and lie inside it, got -1, 0, 6, 20"),
+        (Detected((20, 0, 10, 20)), "with x0 < x1 and y0 < y1, got 20, 0, 10, 20"),
+        (Detected((1, 2, 3)), r"box must be x0, y0, x1, y1 in pixels .* got \(1, 2, 3\)"),  # type: ignore[arg-type]
+        (Detected("left"), "box must be x0, y0, x1, y1 in pixels .* got 'left'"),  # type: ignore[arg-type]
+        (Detected((0, 0, float("nan"), 9)), "with x0 < x1 and y0 < y1, got 0, 0, nan, 9"),
         (Detected((0, 0, 9, 9), 7), "label .* a number from 0 to 2 for toy, got 7"),
         (Detected((0, 0, 9, 9), True), "label of a detection must be"),
         (Detected((0, 0, 9, 9), "domes"), "unknown class of the detections of toy 'domes'.*dome"),
@@ -403,12 +404,21 @@ def test_maps_of_real_detectors(kind: str) -> None:
         assert np.abs(alone.of() - maps.of(i)).max() < 1e-6
 
 
-@pytest.mark.parametrize("method", ["gradcam", "saliency"])
+@pytest.mark.parametrize("method", ["gradcam", "ablationcam", "saliency"])
 def test_layers_and_gradients_of_yolos_leave_its_other_tokens_out(method: str) -> None:
     model = detector("yolos")
     maps = explain(model, IMAGES, method, target="detection")
-    assert maps.of(0, layer=1 if method == "gradcam" else None).shape in ((3, 4), (24, 32))
+    assert maps.of(0, layer=None if method == "saliency" else 1).shape in ((3, 4), (24, 32))
     assert all(np.ptp(layer) > 0 for layer in maps.values[0])
+
+
+def test_a_channel_goes_from_the_patches_alone() -> None:
+    model = detector("yolos")
+    others = len(model.prefix)
+    copies = _without(model, torch.tensor([1, 3]), torch.ones(1, others + 12 + model.suffix, 5))
+    patches = copies[:, others : others + 12]
+    assert patches.sum((1, 2)).tolist() == [12 * 4] * 2
+    assert copies.sum() - patches.sum() == 2 * (others + model.suffix) * 5
 
 
 def test_attention_of_detectors_is_not_offered() -> None:

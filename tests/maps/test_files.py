@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,6 +150,18 @@ def test_what_cannot_be_written_is_named(
     path = tmp_path / options.pop("path", "m.npz")
     with pytest.raises(InputError, match=message):
         write_maps(made([way("squash")] * 2), names, path, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_maps_that_cannot_share_a_file_are_named(tmp_path: Path) -> None:
+    maps, path = made([way("squash")]), tmp_path / "m.npz"
+    other = replace(maps, targets=("dome",))
+    with pytest.raises(InputError, match="both are of cls and a, with the targets 'class 0'"):
+        write_maps([maps, other], ["a"], path)
+    with pytest.raises(InputError, match=r"those of cls are on pixels \(bilinear\)"):
+        write_maps(maps.to_image(), ["a"], path)
+    with pytest.raises(InputError, match="maps must be those of one method or more, got none"):
+        write_maps([], [], path)
     assert not list(tmp_path.iterdir())
 
 

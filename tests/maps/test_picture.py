@@ -12,7 +12,8 @@ from PIL import Image
 from sightline.data.drawing import Block, font
 from sightline.geometry import Geometry, fit_geometry
 from sightline.maps import Maps
-from sightline.maps.picture import Scale, arrange_maps, draw_maps, overlay
+from sightline.maps.colours import Scale, overlay
+from sightline.maps.picture import arrange_maps, draw_maps
 from sightline.records import InputError
 
 if TYPE_CHECKING:

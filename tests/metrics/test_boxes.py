@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sightline import metrics
 
@@ -127,6 +128,7 @@ def test_pxap_pools_the_pixels_of_scaled_maps() -> None:
         (np.ones((2, 4, 4)), [[]], r"one entry per map \(2\); got 1"),
         (np.ones((4, 4)), [[]], r"shape \(images, H, W\); got 2 axes"),
         (np.ones((1, 4, 4)), [[(0, 0, 40, 40)]], "boxes of map 0 must be finite shares"),
+        (np.ones((1, 4, 4)), [[(0.5, 0, 0, 0.5)]], "boxes of map 0 must be .* with x0 ≤ x1"),
     ],
 )
 def test_bad_data_sets_are_refused(maps: Any, boxes: Any, message: str) -> None:
@@ -173,6 +175,15 @@ def test_emd_pools_mass_without_losing_any() -> None:
 def test_mse_warns() -> None:
     with pytest.warns(UserWarning, match="rewards dark maps"):
         metrics.compute_mse(np.eye(3), np.eye(3))
+
+
+def test_corloc_of_tensors_with_pixels_to_ignore() -> None:
+    maps, masks = RNG.random((3, 6, 6)), RNG.random((3, 6, 6)) < 0.3
+    ignored = np.zeros((6, 6), bool)
+    ignored[:2] = True
+    arrays = metrics.compute_corloc(maps, masks, 70, iou=0.2, ignore=ignored)
+    one, other, left = map(torch.tensor, (maps, masks, ignored))
+    assert metrics.compute_corloc(one, other, 70, iou=0.2, ignore=left) == arrays
 
 
 def test_an_iou_of_exactly_one_half_is_a_hit() -> None:

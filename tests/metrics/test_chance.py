@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,6 +75,11 @@ def test_random_average_precision_is_the_mean_over_all_rankings(inside: int, pix
     ]
     found = float(metrics.average_precision_random(inside, pixels))
     assert found == pytest.approx(sum(total) / len(total), abs=1e-12)
+
+
+@pytest.mark.parametrize("pixels", [np.int64(100), 100.0, np.array(100)])
+def test_random_average_precision_takes_any_number(pixels: Any) -> None:
+    assert metrics.average_precision_random(10, pixels) == metrics.average_precision_random(10, 100)
 
 
 def test_random_average_precision_is_smooth_where_the_series_takes_over() -> None:

@@ -11,7 +11,14 @@ import torch
 
 import sightline
 from sightline import metrics
-from sightline.records import InputError, MapError, SightlineError, UnknownNameError
+from sightline.records import (
+    Annotation,
+    InputError,
+    MapError,
+    Region,
+    SightlineError,
+    UnknownNameError,
+)
 
 MAPS = np.random.default_rng(0).random((3, 4, 5))
 MASKS = np.zeros((3, 4, 5), bool)
@@ -51,20 +58,21 @@ def test_wrong_shapes_and_types(maps: Any, masks: Any, message: str) -> None:
         ({"percentiles": [-0.1]}, r"percentiles must lie in \[0, 100\]; got -0.1"),
         ({"percentiles": [math.nan]}, r"percentiles must lie in \[0, 100\]; got nan"),
         ({"percentiles": ["high"]}, "percentiles must be numbers"),
+        ({"percentiles": "90"}, r"percentiles must be numbers in \[0, 100\]; got '90'"),
         ({"percentiles": []}, "nothing is selected"),
         ({"percentiles": (0.9, 0.5)}, "from 0 to 100, got 0.9; did you mean 90"),
         ({"selection": "median"}, "selection must be 'percentile', .* got 'median'"),
         ({"selection": "mass0"}, "mass share must lie in"),
         ({"selection": "mass101"}, "mass share must lie in"),
         ({"selection": ["percentile", 3]}, "selection must be .* got 3"),
-        ({"sign": "both"}, "sign must be one of 'positive', 'absolute', 'signed'; got 'both'"),
-        ({"ties": "first"}, "ties must be one of 'share', 'include'; got 'first'"),
-        ({"nonfinite": "ignore"}, "nonfinite must be one of 'raise', 'drop'; got 'ignore'"),
+        ({"sign": "both"}, "sign must be one of positive, absolute, signed; got 'both'"),
+        ({"ties": "first"}, "ties must be one of share, include; got 'first'"),
+        ({"nonfinite": "ignore"}, "nonfinite must be one of raise, drop; got 'ignore'"),
         ({"threads": 0}, "threads must be at least 1; got 0"),
-        ({"sign": "signed", "selection": "mass"}, "mass and mean selection need sign"),
+        ({"sign": "signed", "selection": "mass"}, "mass selection needs sign 'positive'"),
         ({"sign": "signed", "metrics": ["coverage"]}, "a signed map has no energy"),
         ({"sign": "signed", "metrics": ["entropy"]}, "a signed map has no energy"),
-        ({"sign": "signed", "metrics": ["iou@mean"]}, "mass and mean selection need sign"),
+        ({"sign": "signed", "metrics": ["iou@mean"]}, "mean selection needs sign 'positive'"),
         ({"metrics": "iou"}, "metrics must be a list of names; got the text 'iou'"),
         ({"metrics": ["corloc"]}, "corloc is a figure of a data set.*compute_corloc"),
         ({"metrics": ["auc_roc@90"]}, "auc_roc takes no threshold; got 'auc_roc@90'"),
@@ -145,8 +153,21 @@ def test_unknown_metrics_and_columns_suggest_the_nearest() -> None:
         scores["iou@91"]
     with pytest.raises(KeyError, match=r"'nss' was not asked for: .*metrics=\['nss'\]"):
         scores["nss"]
+    for column, asked in (("cc_chance", "cc"), ("sim_uniform", "sim"), ("pointing@tol2",) * 2):
+        with pytest.raises(KeyError, match=rf"'{column}' was not .*metrics=\['{asked}'\]"):
+            scores[column]
+    with pytest.raises(KeyError, match="no column 'corloc@90'"):
+        scores["corloc@90"]
     with pytest.raises(KeyError, match="a signed map has no energy"):
         sightline.score_maps(MAPS, MASKS, sign="signed")["coverage"]
+    with pytest.raises(KeyError, match="no column 'coverage'"):
+        sightline.score_maps(MAPS, MASKS, metrics=["iou@90"])["coverage"]
+
+
+def test_an_annotation_must_be_in_a_list() -> None:
+    annotation = Annotation("a.jpg", regions=(Region("door", box=BOX),))
+    with pytest.raises(InputError, match=r"put the annotation of 'a\.jpg' in a list"):
+        sightline.score_maps(MAPS[0], regions=annotation)  # type: ignore[arg-type]
 
 
 def test_one_map_functions_refuse_batches() -> None:

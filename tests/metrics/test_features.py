@@ -74,6 +74,12 @@ def test_an_ancestor_reached_twice_counts_once() -> None:
     assert found["d"].n == 2
 
 
+@pytest.mark.parametrize("confidence", [95, 0, 1, math.nan])
+def test_confidence_must_be_a_share(confidence: float) -> None:
+    with pytest.raises(InputError, match="confidence must lie between 0 and 1; got"):
+        metrics.aggregate_by_feature_type([[("a", 1.0)]], confidence=confidence)
+
+
 def test_all_undefined() -> None:
     found = metrics.aggregate_by_feature_type([[("a", math.nan)]])
     assert math.isnan(found["a"].mean)

@@ -58,6 +58,9 @@ def test_scores_are_read_only(scores: sightline.Scores) -> None:
         scores["coverage"][0, 0] = 1
     with pytest.raises(TypeError):
         scores["coverage"] = 1  # type: ignore[index]
+    asked = sightline.score_maps(MAPS, MASKS, metrics=["nss"])
+    with pytest.raises(ValueError, match="read-only"):
+        asked["nss"][0, 0] = 5
 
 
 def test_scores_can_be_pickled_and_copied() -> None:
@@ -265,6 +268,8 @@ def test_matched_columns_follow_the_tie_rule_and_relevance_rank_does_not() -> No
         (np.zeros((4, 4)), np.eye(4), "iou@mass60", "map sums to zero"),
         (np.eye(4), np.ones((4, 4)), "auc_roc", "annotation covers the image"),
         (np.eye(4), np.eye(4), "precision@100", "nothing selected"),
+        (np.zeros((4, 4)), np.eye(4), "precision@100", "nothing selected"),
+        (np.zeros((4, 4)), np.zeros((4, 4)), "iou_ceiling@90", "empty annotation"),
         (np.eye(4), np.eye(4), "iou_corrected@0", "everything selected"),
         (np.ones((1, 3)), np.array([[1, 0, 0]]), "top_k_pointing@k5", "fewer than k pixels"),
         (np.eye(4), np.eye(4), "coverage", ""),
@@ -275,6 +280,18 @@ def test_undefined_has_a_reason(attention: Any, mask: Any, column: str, reason: 
     found = sightline.score_maps(attention, mask, percentiles=[100, 90, 0], selection=selection)
     assert np.isnan(found[column]) == bool(reason)
     assert found.reasons(column) == reason
+
+
+def test_a_reason_is_one_that_the_metric_declares() -> None:
+    nothing = np.zeros((4, 4))
+    names = ["gini", "shuffled_auc", "cc"]
+    found = sightline.score_maps(nothing[None], regions=[[nothing > 0]], metrics=names)
+    assert found.reasons("gini") == "map sums to zero"
+    assert found.reasons("cc") == "target is constant"
+    alone = sightline.score_maps(np.eye(4)[None], np.eye(4), metrics=["shuffled_auc"])
+    assert alone.reasons("shuffled_auc") == "no other annotations"
+    single = sightline.score_maps(np.ones((1, 1)), np.ones((1, 1)), metrics=["entropy"])
+    assert single.reasons("entropy") == "single pixel"
 
 
 def test_every_declared_reason_is_the_one_given() -> None:

@@ -17,7 +17,7 @@ from sightline.data.facades import PART_TYPES, STYLES, Facade
 from sightline.models import MODELS, Model, load_model
 from sightline.models.cards import DEMO
 from sightline.models.prototypes import prototype_patches
-from sightline.models.variants import is_variant
+from sightline.models.recipes import is_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -130,6 +130,32 @@ def test_models_without_prototypes_or_sources_say_so() -> None:
         prototype_patches(described(reader(torch.rand(2, 3), torch.rand(2, 2))))
 
 
+class Own(nn.Module):  # type: ignore[misc]
+    """A network of one's own with prototypes, which says where they are from."""
+
+    def __init__(self, sources: Any) -> None:
+        super().__init__()
+        self.trunk = nn.Sequential(nn.AvgPool2d(16))
+        self.class_weights = nn.Parameter(torch.tensor([[1.0, -0.5]]))
+        self.sources = sources
+
+    def similarities(self, pixels: Tensor) -> Tensor:
+        return self.trunk(pixels)[:, :2]
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        return self.similarities(pixels).amax((2, 3)) @ self.class_weights.T
+
+
+def test_networks_of_your_own_may_say_where_prototypes_are_from() -> None:
+    first, second = prototype_patches(described(Own(SOURCES), ("Gothic",)))
+    assert np.array_equal(first.crop(), Facade.generate(1, 6).image()[48:64, 64:80])
+    assert second.weights == {"Gothic": -0.5}
+    with pytest.raises(InputError, match="sources must be one for each prototype, got 1 for 2"):
+        prototype_patches(described(Own(SOURCES[:1]), ("Gothic",)))
+    with pytest.raises(InputError, match="does not say where"):
+        prototype_patches(described(Own(["a.png", "b.png"]), ("Gothic",)))
+
+
 # How `training.protopnet` learns them; no types there, since torch has none here.
 
 

@@ -134,10 +134,13 @@ def test_saliency_is_the_gradient_by_hand(toy: Model) -> None:
     assert not found.raw[0, 4:].any()  # beyond the cell nothing counts
 
 
-def test_gradient_x_input_is_the_product_by_hand(toy: Model) -> None:
+def test_input_x_gradient_is_the_product_by_hand(toy: Model) -> None:
     wanted = np.abs(_by_hand(toy) * PIXELS.numpy()).max(1)
-    found = attribute(toy, PIXELS, NUMBERS, CELLS, method="gradient_x_input")
+    found = attribute(toy, PIXELS, NUMBERS, CELLS, method="input_x_gradient")
     np.testing.assert_allclose(found.raw.numpy(), wanted, rtol=2e-4, atol=1e-7)
+    earlier = attribute(toy, PIXELS, NUMBERS, CELLS, method="gradient_x_input")
+    assert torch.equal(earlier.raw, found.raw)
+    assert "gradient_x_input" not in list(ATTRIBUTIONS)
 
 
 def test_smoothgrad_is_saliency_without_noise_and_where_the_gradient_does_not_change(
@@ -256,7 +259,7 @@ def test_letterboxed_and_cropped_inputs_work(toy: Model) -> None:
         found = attribute(toy, inputs.pixels, torch.tensor([1]), keys=inputs.keys)
         assert found.values.shape == (1, 16, 16)
     inputs = toy.fitted(fit="letterbox", size=(16, 16)).prepare(image)
-    product = attribute(toy, inputs.pixels, torch.tensor([1]), method="gradient_x_input")
+    product = attribute(toy, inputs.pixels, torch.tensor([1]), method="input_x_gradient")
     assert not product.raw[..., :2].any()  # padding is 0
 
 
@@ -286,13 +289,13 @@ def test_similarities_that_do_not_depend_on_the_pixels_are_an_error() -> None:
         ({"pixels": PIXELS[0]}, r"pixels must be \(n, 3, height, width\), got"),
         ({"keys": (1, 2)}, "keys must be one for each of 3 images, got 2"),
         ({"batch": 0}, "batch must be 1 or more, got 0"),
-        ({"params": {"mode": "nearest"}}, "mode must be one of bilinear, cubic, got 'nearest'"),
-        ({"params": {"location": "max"}}, "location must be one of all, cell, got 'max'"),
+        ({"params": {"mode": "nearest"}}, "mode must be one of bilinear, cubic; got 'nearest'"),
+        ({"params": {"location": "max"}}, "location must be one of all, cell; got 'max'"),
         ({"params": {"samples": 0}}, "samples must be a whole number, 1 or more, got 0"),
         ({"params": {"seed": -1}}, "seed must be a whole number, 0 or more, got -1"),
-        ({"params": {"noise": -0.1}}, "noise must be a number from 0 to 100, got -0.1"),
-        ({"params": {"noise": float("nan")}}, "noise must be a number from 0 to 100, got nan"),
-        ({"params": {"channels": "sum"}}, "channels must be one of max, mean, got 'sum'"),
+        ({"params": {"noise": -0.1}}, "noise must be a number, from 0 to 100, got -0.1"),
+        ({"params": {"noise": float("nan")}}, "noise must be a number, from 0 to 100, got nan"),
+        ({"params": {"channels": "sum"}}, "channels must be one of max, mean; got 'sum'"),
     ],
 )
 @pytest.mark.parametrize("method", ["upsampling", "smoothgrad"])

@@ -67,6 +67,14 @@ def test_a_copy_gives_the_same_and_the_network_stays_as_it_was() -> None:
     assert all(torch.equal(value, after[name]) for name, value in before.items())
 
 
+def test_a_module_under_two_names_is_replaced_under_both() -> None:
+    network = _Normed()
+    network.again = network.norm
+    quick = quickened(model_of(network), PIXELS)
+    assert _norms(quick) == 0
+    assert quick.network.again is quick.network.norm
+
+
 @pytest.mark.parametrize("way", ["used twice", "overwritten"])
 def test_what_a_copy_would_change_is_left_to_the_network(way: str) -> None:
     model = model_of(_Normed(way))

@@ -111,6 +111,9 @@ def test_a_percentile_must_leave_something(percentile: Any) -> None:
         (IMAGE[..., 0], _peak(), r"image must be \(20, 30, 3\)"),
         (IMAGE, _peak()[None], r"values must be \(height, width\), got \(1, 20, 30\)"),
         (IMAGE, np.full((20, 30), np.nan), "values must be finite"),
+        (IMAGE.astype(int), _peak(), r"of floats from 0 to 1, got int64 from \d+ to \d+"),
+        (IMAGE.astype(float), _peak(), "must be of uint8, or of floats from 0 to 1, got float"),
+        (np.full((20, 30, 3), np.nan), _peak(), "got float64 from nan to nan"),
     ],
 )
 @pytest.mark.parametrize("view", [heatmap, crop_to_percentile, box_to_percentile])

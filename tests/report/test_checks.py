@@ -12,16 +12,14 @@ import pytest
 from sightline.report.checks import (
     Checked,
     better_than_random,
-    failures_html,
     faithfulness_html,
     missing_html,
     parts_html,
     sanity_html,
     sanity_words,
-    spanned,
-    whole_cell,
 )
 from sightline.report.findings import _SANITY, _sanity_rule
+from sightline.report.page import spanned, whole_cell
 
 
 def verdict(**change: Any) -> dict[str, Any]:
@@ -132,24 +130,9 @@ def test_parts_are_sorted_by_average_precision_with_chance_beside() -> None:
     assert "Whether the network uses all that decides" in said
 
 
-def test_failures_are_associations() -> None:
-    worst = pd.DataFrame({"image": ["a<b"], "value": [0.1], "chance": [0.05],
-                          "reasons": ["small area; wrong class"]})  # fmt: skip
-    worst.attrs |= {"metric": "iou@90", "note": "the 1 worst of 9 images"}
-    reasons = pd.DataFrame({"reason": ["small area"], "worst": [1.0], "rest": [0.25],
-                            "difference": [0.75], "low": [0.2], "high": [0.9], "p": [0.01],
-                            "p_holm": [0.03]})  # fmt: skip
-    page = failures_html(worst, reasons, "vit <cls>")
-    said = words(page)
-    assert "a&lt;b" in page
-    assert "vit &lt;cls&gt;" in page
-    assert "does not follow" in said
-    assert "iou@90" in said
-    assert "a&lt;b 0.100 0.050 small area; wrong class" in said
-    assert "small area 1.00 0.25 0.750 [0.200, 0.900]" in said
-    assert "Of the 1 worst of 9 images." in said
-    assert "<b>0.030</b>" in page
-    assert "in common" not in failures_html(worst, None, "x")
+def test_a_study_was_tested_also_where_its_verdicts_cannot_be_read() -> None:
+    assert not Checked(faithfulness=pd.DataFrame()).tested
+    assert Checked(missing={"randomisation": "damaged"}).tested
 
 
 def test_a_line_is_found_by_model_method_and_target() -> None:

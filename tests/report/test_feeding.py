@@ -319,6 +319,8 @@ def test_thresholds_and_layers(figures: StoreFigures) -> None:
         line["value"],
         figures.results.percentile_sweep("recall", model="demo/vit", method="edge")["value"][:8],
     )
+    other = figures.draw("thresholds", Choice(metric="coverage"))
+    assert "coverage has no thresholds: iou is drawn" in other.about
     data = figures.draw("layers").data
     part = data[data["name"] == "demo/vit-dino mean"]
     assert part["layer"].tolist() == list(range(12))
@@ -397,6 +399,28 @@ def test_a_cascade_while_lines_know_of_other_draws(demo_store: Path) -> None:
     assert accuracy.nunique().max() == 1
     wanted = (whole.set_index("stage")["accuracy"] + 0.25) / 2
     assert accuracy.first().tolist() == pytest.approx(wanted.sort_index().tolist())
+
+
+def test_measures_of_checks_are_known_by_name(figures: StoreFigures) -> None:
+    for card, known in (("cascade", "spearman, ssim"), ("removal-curves", "deletion, insertion")):
+        with pytest.raises(InputError, match=f"metric must be one of {known}.*; got 'insertio'"):
+            figures.draw(card, Choice(metric="insertio"))
+        scored = figures.draw(card, Choice(metric="iou@90"))  # of the app, for all its figures
+        pd.testing.assert_frame_equal(scored.data, figures.draw(card).data)
+    one = figures.draw("removal-curves", Choice(metric="insertion")).data
+    assert set(one["measure"]) == {"insertion"}
+
+
+def test_changes_between_layers_are_no_checks(figures: StoreFigures) -> None:
+    with pytest.raises(InputError, match="no maps of several layers of typo are stored yet"):
+        figures.draw("layer-changes", Choice(method="typo"))
+
+
+def test_every_feed_goes_by_parts_of_a_choice() -> None:
+    for name, feed in FEEDS.items():
+        assert set(feed.uses) <= set(Choice._fields)
+        assert StoreFigures.unused(name, Choice()) == []
+    assert StoreFigures.unused("examples", Choice(metric="iou@90", image="a")) == ["image"]
 
 
 def test_answers_that_nobody_can_judge_are_left_out(

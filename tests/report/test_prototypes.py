@@ -15,7 +15,7 @@ from sightline.analysis.prototypes_live import AskedBenchmark
 from sightline.prototypes.nature import Effect, Premise
 from sightline.records import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures
-from sightline.report._feeds_prototypes import draw_benchmark, holding_benchmarks
+from sightline.report._feeds_prototypes import draw_benchmark, holding_benchmarks, opened_benchmark
 from sightline.report.plates import _prototypes
 from sightline.report.prototypes import (
     Benchmarked,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.report.words import Finding
+    from sightline.results.prototypes import StoredBenchmark
 
 ACCURACY = {"value": 0.9, "low": 0.8, "high": 0.95, "images": 40}
 PREMISE = Premise(100, 40, 0.8, 0.7, 0.9, 0.0, 4, 0.75, 0.2, 0.1, 0.3)
@@ -321,9 +322,9 @@ def test_a_sheet_shows_the_prototypes_that_are_met_most(
     assert "3 of 40 prototypes are drawn." in " ".join(said.split())
 
 
-def test_several_benchmarks_have_their_own_figures_and_damage_is_named(
-    demo_store: Path, small_benchmark: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def two_benchmarks(demo_store: Path, small_benchmark: Path, tmp_path: Path) -> Path:
+    """A store with the benchmarks a and b."""
     store = tmp_path / "store"
     store.mkdir()
     for part in demo_store.iterdir():
@@ -331,8 +332,14 @@ def test_several_benchmarks_have_their_own_figures_and_damage_is_named(
             (store / part.name).symlink_to(part)
     for name in ("a", "b"):
         shutil.copytree(small_benchmark, store / "prototypes" / name)
-    (store / "prototypes" / "b" / "drops.parquet").write_bytes(b"no table")
-    with open_results(store) as results:
+    return store
+
+
+def test_several_benchmarks_have_their_own_figures_and_damage_is_named(
+    two_benchmarks: Path,
+) -> None:
+    (two_benchmarks / "prototypes" / "b" / "drops.parquet").write_bytes(b"no table")
+    with open_results(two_benchmarks) as results:
         figures = StoreFigures(results)
         found = read_benchmarks(figures)
         assert [one.name for one in found.found] == ["a"]
@@ -346,9 +353,22 @@ def test_several_benchmarks_have_their_own_figures_and_damage_is_named(
         assert holding_benchmarks(figures, "relevance") == ["a", "b"]
 
 
+def test_a_benchmark_that_lacks_what_another_one_has_is_named(two_benchmarks: Path) -> None:
+    with open_results(two_benchmarks) as results:
+        figures = StoreFigures(results)
+        _without(opened_benchmark(figures, "b"), "relevance.parquet")
+        assert figures.draw("relevance").about.startswith("a: ")
+        with pytest.raises(InputError, match="benchmark 'b' has no relevance_analysis"):
+            figures.draw("relevance", Choice(model="b"))
+
+
+def _without(stored: StoredBenchmark, file: str) -> None:
+    files = {name: one for name, one in stored.about["files"].items() if name != file}
+    object.__setattr__(stored, "about", {**stored.about, "files": files})
+
+
 def test_a_figure_of_what_was_not_analysed_says_so(small_benchmark: Path) -> None:
     stored = open_benchmark(small_benchmark)
-    gone = {name: one for name, one in stored.about["files"].items() if name != "drops.parquet"}
-    object.__setattr__(stored, "about", {**stored.about, "files": gone})
+    _without(stored, "drops.parquet")
     with pytest.raises(InputError, match=r"max-drops.* it has no local_perturbation_analysis"):
         draw_benchmark(stored, "max-drops")

@@ -337,6 +337,20 @@ def test_pictures_drawn_ahead_and_later_are_those_that_are_wanted(
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_second_process_that_has_nothing_to_draw_leaves_no_file(
+    given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    how = plates.Saving(tmp_path, ("svg",), 150)
+    with open_results(given) as results:
+        with drawing.Drawing(StoreFigures(results, predictions=False), None, how) as made:
+            made.go_on([])
+            assert made._process is not None
+            assert made._process.wait() == 0
+            assert made.finish({}, lambda *_: None) == []
+        assert not list(tmp_path.iterdir())
+
+
 def test_file_names_are_told_apart_also_where_case_does_not_count() -> None:
     names = ["a b", "a/b", "A_b", "模", "", "x" * 500]
     assert plates._slugs(names) == ["a_b", "a_b_2", "A_b_3", "unnamed", "unnamed_2", "x" * 120]

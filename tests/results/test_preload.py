@@ -9,7 +9,8 @@ import pytest
 
 from sightline.results import Results, open_results
 from sightline.results._catalogue import Where
-from sightline.results._lines import Found, Line, make_lines, sum_up
+from sightline.results._lines import Line, make_lines
+from sightline.results._sums import Found, sum_up
 from sightline.results.images import scores_of_images
 
 if TYPE_CHECKING:

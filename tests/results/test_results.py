@@ -115,6 +115,15 @@ def test_unknown_names_are_answered_with_what_is_stored(
         results.leaderboard(**words)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("words", [{"layer": "all"}, {"head": "all"}])
+def test_a_table_about_one_choice_is_not_about_all(
+    results: Results, words: dict[str, object]
+) -> None:
+    for table in (results.images, results.exemplars, results.curves, results.feature_breakdown):
+        with pytest.raises(InputError, match="'all' is for a table with a line for each"):
+            table(**words)  # type: ignore[arg-type]
+
+
 def test_metrics_are_found_by_any_spelling_of_their_threshold(results: Results) -> None:
     assert results.leaderboard("iou@90.0").attrs["metric"] == "iou@90"
 

@@ -25,7 +25,8 @@ from sightline.prototypes.perturbations import (
 )
 from sightline.records import InputError
 from sightline.runner import benchmark_parts, benchmarking
-from sightline.runner.benchmarking import parts_left, plan_benchmark, run_benchmark
+from sightline.runner.benchmark_plan import BenchmarkPlan, plan_benchmark
+from sightline.runner.benchmarking import parts_left, run_benchmark
 from sightline.store import BenchmarkFolder, hold
 from sightline.study.benchmark import DataChoice
 from tests.loaded import drawn_once
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sightline.runner.benchmarking import BenchmarkJob
+    from sightline.runner import BenchmarkJob
 
 RELEVANCE = ["img_id", "proto_idx", "mask_relevance", "energy_relevance"]
 INFO = [
@@ -325,6 +326,10 @@ def test_other_settings_are_refused_unless_they_may_overwrite(
     with pytest.raises(InputError, match=r"data\.options\.seed is 1 there and 2 here"):
         run_benchmark(small_asked(data=replace(DATA, options={"seed": 2, "size": 64})), folder)
     assert _content(folder)["info.csv"] == _content(small_benchmark)["info.csv"]
+    plan = plan_benchmark(other)
+    with pytest.raises(InputError, match="holds a benchmark of other settings"):
+        parts_left(plan, BenchmarkFolder(folder))
+    assert parts_left(plan, BenchmarkFolder(folder), overwrite=True) == len(plan.parts)
     run_benchmark(other, folder, overwrite=True)
     assert not {"info.csv", "relevance.parquet", "patches.parquet"} & set(_content(folder))
     assert (folder / "mine.txt").read_text() == "stays"
@@ -506,5 +511,5 @@ def test_parts_hold_as_many_pairs_as_go_through_the_model_at_once() -> None:
     assert BATCH == 4
 
 
-def _stages(plan: benchmarking.BenchmarkPlan) -> list[str]:
+def _stages(plan: BenchmarkPlan) -> list[str]:
     return list(dict.fromkeys(part.stage for part in plan.parts))

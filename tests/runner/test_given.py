@@ -46,6 +46,19 @@ def test_images_without_a_map_are_no_error(folder: Path, tmp_path: Path) -> None
     assert plan.notes == ("No map of mine for 2 of 6 images: 000.png, 001.png",)
 
 
+def test_values_below_0_that_count_as_0_are_told(folder: Path, tmp_path: Path) -> None:
+    maps = add_maps(tmp_path / "m", range(6))
+    assert given(folder, maps).notes == ()
+    for name in ("001", "004"):
+        np.save(maps / f"{name}.npy", np.array([[-1.0, 2.0]]))
+    told = "Maps of mine with values below 0: 2 of 6; read as positive, these count as 0"
+    (note,) = given(folder, maps).notes
+    assert note.startswith(f"{told} (params.sign: absolute: ")
+    assert "of 3; " in given(folder, maps, data={"count": 3}).notes[0]
+    assert given(folder, maps, {"sign": "absolute"}).notes == ()
+    assert "(sign: absolute: " in given(folder, maps, sign="positive").notes[0]
+
+
 def test_maps_of_no_image_are_an_error(folder: Path, tmp_path: Path) -> None:
     maps = add_maps(tmp_path / "m", range(50, 53))
     with pytest.raises(InputError) as caught:

@@ -84,7 +84,7 @@ def test_a_line_of_the_table_of_images() -> None:
     line: dict[str, Any] = {"image": "a", "split": "", "labels": ["x"], "width": 20, "height": 10}
     assert card.line == line | {"area": area, "regions": 1, "digest": ""}
     (unknown,) = cards_of(sample(BOX, width=None, height=None)).cards
-    assert unknown.line["area"] is None
+    assert unknown.line["area"] == pytest.approx(0.16, abs=2e-3)
     (large,) = cards_of(sample(BOX, width=4000, height=2000)).cards
     assert large.line["area"] == pytest.approx(0.16, abs=2e-3)
 

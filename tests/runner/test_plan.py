@@ -12,11 +12,14 @@ import pytest
 import torch
 from PIL import Image
 
+from sightline.data.dataset import Dataset
 from sightline.models import load_model
-from sightline.records import InputError
+from sightline.records import Annotation, InputError, Sample
 from sightline.runner import Shelf, plan_study
+from sightline.runner.images import read_cards
+from sightline.runner.planning import _chunk_size
 from sightline.store import task_name
-from sightline.study import Study
+from sightline.study import Data, Study
 from tests.runner.studies import SHELF, add_maps, make_folder, plan_of, study_of
 
 if TYPE_CHECKING:
@@ -279,6 +282,22 @@ def test_maps_made_elsewhere_need_no_batch(folder: Path, tmp_path: Path) -> None
 def test_a_large_batch_makes_large_chunks(folder: Path) -> None:
     assert [len(c.images) for c in plan_of(folder, batch=20).chunks] == [20, 20]
     assert [len(c.images) for c in plan_of(folder, batch=3).chunks] == [16, 16, 8]
+
+
+@pytest.mark.parametrize("size", [(1000, 900), (None, None)])
+def test_tasks_on_a_device_are_as_large_as_memory_allows(
+    tmp_path: Path, size: tuple[int | None, int | None]
+) -> None:
+    """WikiChurches, YOLO and tables tell no sizes: the headers of the files do."""
+    Image.new("RGB", (1000, 900)).save(tmp_path / "a.png")
+    annotation = Annotation("a", width=size[0], height=size[1])
+    samples = {"a": Sample("a", annotation, path=tmp_path / "a.png")}
+    data = Dataset("yolo", {"a": ""}, samples.__getitem__, root=tmp_path)
+    cards = read_cards(data, Data(name="yolo", path="x"), pixels=True, progress=lambda *_: None)
+    study = study_of(tmp_path, batch=None)
+    assert _chunk_size(study, "cuda", data, cards) == (1 << 29) // (3 * 1000 * 900)
+    (tmp_path / "a.png").write_bytes(b"torn")
+    assert size == (1000, 900) or _chunk_size(study, "cuda", data, cards) == 256
 
 
 def test_maps_made_elsewhere_count_by_their_values(folder: Path, tmp_path: Path) -> None:

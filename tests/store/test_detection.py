@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import pairwise
@@ -241,6 +242,9 @@ def test_the_digest_of_a_folder_is_that_of_its_annotations(tmp_path: Path) -> No
     assert describe_source(tmp_path)["sha256"] != first["sha256"]
     with pytest.raises(InputError, match="must be a file or a folder that can be read"):
         describe_source(tmp_path / "gone")
+    os.mkfifo(tmp_path / "pipe.json")  # which nobody writes to
+    with pytest.raises(InputError, match="is not a plain file"):
+        describe_source(tmp_path / "pipe.json")
 
 
 def test_long_curves_are_thinned_and_short_ones_kept(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_file_is_no_place_for_a_store(tmp_path: Path) -> None:
 def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     for name in ("thesis.tex", "figures", "a", "b"):
         (tmp_path / name).touch()
-    with pytest.raises(InputError, match="must be empty or hold the results of a study; holds a, "):
+    with pytest.raises(InputError, match="new or hold the results of a study; holds a, "):
         create_store(tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
 

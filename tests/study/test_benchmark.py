@@ -11,10 +11,10 @@ from sightline.records import InputError
 from sightline.study.benchmark import (
     Benchmark,
     DataChoice,
-    example_benchmark,
     load_benchmark,
     parse_benchmark,
 )
+from sightline.study.template import example_benchmark
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,15 +2,7 @@
 import { useEffect, useRef } from "react";
 
 import { Checkbox, Key } from "./components";
-import { useCommandGroups, useKeysEnabled } from "./keys";
-
-const NAMES: Record<string, string> = {
-  ArrowLeft: "←",
-  ArrowRight: "→",
-  ArrowUp: "↑",
-  ArrowDown: "↓",
-  Escape: "Esc",
-};
+import { keyLabel, keyParts, useCommandGroups, useKeysEnabled } from "./keys";
 
 function Keys({ keys }: { keys: string }) {
   return (
@@ -18,8 +10,8 @@ function Keys({ keys }: { keys: string }) {
       {keys.split(" ").map((key, index) => (
         <span key={index}>
           {index > 0 && " then "}
-          {key.split("+").map((part, at) => (
-            <Key key={at}>{NAMES[part] ?? (part === "" ? "+" : part)}</Key>
+          {keyParts(key).map((part, at) => (
+            <Key key={at}>{keyLabel(part)}</Key>
           ))}
         </span>
       ))}

@@ -2,7 +2,7 @@ import { act, createElement, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { keyName, useKeys, useKeysEnabled, type Command } from "./keys";
+import { keyLabel, keyName, keyParts, useKeys, useKeysEnabled, type Command } from "./keys";
 
 let end: () => void = () => undefined;
 let setEnabled: (on: boolean) => void = () => undefined;
@@ -101,6 +101,15 @@ describe("keys", () => {
     expect(run).not.toHaveBeenCalled();
   });
 
+  it("with Ctrl or Alt work though others are turned off", () => {
+    const run = vi.fn();
+    hold([{ keys: ["Ctrl+a", "Alt+ArrowLeft"], label: "all", run }]);
+    act(() => setEnabled(false));
+    press("a", document.body, { ctrlKey: true });
+    press("ArrowLeft", document.body, { altKey: true });
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
   it("end with their component", () => {
     const run = vi.fn();
     hold([{ keys: ["j"], label: "next", run }]);
@@ -115,4 +124,9 @@ it("keyName writes Shift only before keys that are not characters", () => {
   expect(keyName(new KeyboardEvent("keydown", { key: "?", shiftKey: true }))).toBe("?");
   expect(keyName(new KeyboardEvent("keydown", { key: "ArrowLeft", shiftKey: true }))).toBe("Shift+ArrowLeft");
   expect(keyName(new KeyboardEvent("keydown", { key: " " }))).toBe("Space");
+});
+
+it("keyParts knows what is pressed together; plus is a key too", () => {
+  expect(["+", "Ctrl+a", "Ctrl++", "Shift+ArrowLeft", "j"].map(keyParts)).toEqual([["+"], ["Ctrl", "a"], ["Ctrl", "+"], ["Shift", "ArrowLeft"], ["j"]]);
+  expect([keyLabel("ArrowLeft"), keyLabel("+")]).toEqual(["←", "+"]);
 });

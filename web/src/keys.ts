@@ -55,6 +55,20 @@ export function keyName(event: KeyboardEvent): string {
   return `${control}${event.altKey ? "Alt+" : ""}${shift}${name}`;
 }
 
+const LABELS: Readonly<Record<string, string>> = {
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+};
+
+/** What stands on a key. */
+export const keyLabel = (key: string): string => LABELS[key] ?? key;
+
+/** The keys that are pressed together: `Ctrl+a` is two, a lone `+` is one. */
+export const keyParts = (keys: string): readonly string[] => keys.match(/[^+]+|\+$/g) ?? [];
+
 const OWN_ARROWS = "[role=slider], [role=menu], [role=radiogroup], [role=tree], [role=grid]";
 
 function isField(target: EventTarget | null): boolean {
@@ -89,9 +103,10 @@ function startsSequence(key: string): boolean {
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (!enabled || event.defaultPrevented || event.isComposing) return;
+  if (event.defaultPrevented || event.isComposing) return;
   if (document.querySelector("dialog[open]") !== null) return;
   const key = keyName(event);
+  if (!enabled && !/^(Ctrl|Alt)\+/.test(key)) return;
   const inField = isField(event.target);
   const now = event.timeStamp;
   const before = first !== null && now - first.at < SEQUENCE_MS ? `${first.key} ${key}` : null;

@@ -17,7 +17,6 @@ import {
   saveSelection,
   tagsByImage,
   tagsOf,
-  toggleTag,
   writeMarks,
   type Marks,
 } from "./tags";
@@ -70,14 +69,6 @@ describe("tags", () => {
     expect(removeTag(TWO, "unknown", ["a.png"])).toBe(TWO);
   });
 
-  it("toggle: on for all unless all have it", () => {
-    const on = toggleTag(TWO, "odd", ["b.png", "c.png"]);
-    expect(findTag(on, "odd")?.images).toEqual(["a.png", "b.png", "c.png"]);
-    const off = toggleTag(on, "odd", ["b.png", "c.png"]);
-    expect(findTag(off, "odd")?.images).toEqual(["a.png"]);
-    expect(toggleTag(TWO, "odd", [])).toEqual(TWO);
-  });
-
   it("can be renamed, and joined by it", () => {
     expect(findTag(renameTag(TWO, "odd", "Odd"), "odd")?.name).toBe("Odd");
     const joined = renameTag(TWO, "odd", "good");
@@ -104,7 +95,7 @@ describe("tags", () => {
 
   it("never change the value they were put on", () => {
     const before = JSON.stringify(TWO);
-    toggleTag(TWO, "odd", ["q.png"]);
+    addTag(TWO, "odd", ["q.png"]);
     deleteTag(TWO, "odd");
     renameTag(TWO, "odd", "good");
     expect(JSON.stringify(TWO)).toBe(before);

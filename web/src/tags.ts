@@ -91,13 +91,6 @@ export function removeTag(marks: Marks, typed: string, images: Iterable<string>)
   return withTag(marks, before.name, before.images.filter((image) => !gone.has(image)));
 }
 
-/** Put a tag on images, or take it off where all of them have it. */
-export function toggleTag(marks: Marks, typed: string, images: readonly string[]): Marks {
-  const having = new Set(findTag(marks, typed)?.images);
-  const all = images.length > 0 && images.every((image) => having.has(image));
-  return all ? removeTag(marks, typed, images) : addTag(marks, typed, images);
-}
-
 /** Do away with a tag. */
 export function deleteTag(marks: Marks, typed: string): Marks {
   const found = findTag(marks, typed);

@@ -27,24 +27,9 @@ export function chooseTheme(theme: Theme): void {
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  system.addEventListener("change", listener);
-  return () => {
-    listeners.delete(listener);
-    system.removeEventListener("change", listener);
-  };
-}
-
-function darkNow(): boolean {
-  const theme = chosenTheme();
-  return theme === "system" ? window.matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  return () => listeners.delete(listener);
 }
 
 export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, chosenTheme);
-}
-
-/** Whether the page is dark now, for canvases that cannot use custom properties. */
-export function useDark(): boolean {
-  return useSyncExternalStore(subscribe, darkNow);
 }

@@ -6,8 +6,9 @@
  */
 import { useCallback, useSyncExternalStore } from "react";
 
-export type ParamValue = string | number | boolean | null | undefined;
-export type Params = Record<string, ParamValue>;
+import { urlOf as href, type Query } from "./api/ask";
+
+export type Params = Query;
 
 export interface Place {
   /** Path without the query, such as `/image/facade-00001.png`. */
@@ -66,15 +67,7 @@ export function here(): Place {
   return place;
 }
 
-/** An address: null, undefined and empty values are left out; keys keep the order given. */
-export function href(path: string, params: Params = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    if (value !== null && value !== undefined && value !== "") query.append(name, String(value));
-  }
-  const text = query.toString();
-  return text === "" ? path : `${path}?${text}`;
-}
+export { href };
 
 /** Goes to an address of the app; `replace` leaves no step for "back". */
 export function go(address: string, options: { replace?: boolean } = {}): void {

@@ -14,6 +14,7 @@ from sightline.metrics import METRICS
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import rounded
 from sightline.results._values import spreads
+from sightline.results._wording import line_name
 from sightline.results.leaderboard import layer_column
 from sightline.stats.corrections import benjamini_hochberg, holm
 from sightline.stats.nulls import CROSS, TORUS
@@ -226,18 +227,12 @@ def sentence(frame: pd.DataFrame, name: Name, null: NullKind) -> str:
         f"{len(shown)} of {total} {verb} {side} what {rivals} score on the same regions "
         f"({corrected}), {among}"
     )
+    called = line_name(best["model"], best["method"], best["target"], best["layer"])
     mean = best[_NULL_MEAN[null]]
     closed = "" if math.isnan(best["chance"]) else f", closed-form chance {best['chance']:.3f}"
     second = (
-        f"the {what} is {_told(best)} with {name} {best['value']:.3f} "
+        f"the {what} is {called} with {name} {best['value']:.3f} "
         f"(95% interval {best['low']:.3f} to {best['high']:.3f}) against {mean:.3f} of "
         f"{rivals}{closed}"
     )
     return f"{first}; {second}."
-
-
-def _told(line: Any) -> str:
-    layer = "" if line["layer"] is None or str(line["layer"]) in ("<NA>", "") else line["layer"]
-    target = f" ({line['target']})" if line["target"] else ""
-    told = f"{line['model']} {line['method']}{target}"
-    return told + (f" layer {layer}" if layer != "" else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from sightline.analysis.figures import LineFigures
     from sightline.analysis.scenes import Scenes
@@ -23,7 +24,18 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], object]
 
-__all__ = ["Material", "line_columns", "mean", "names", "or_none", "records", "shown_of"]
+__all__ = [
+    "Labelled",
+    "Material",
+    "labelled",
+    "line_columns",
+    "mean",
+    "mean_of",
+    "names",
+    "or_none",
+    "records",
+    "shown_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +120,50 @@ def mean(values: Any) -> float:
     defined = np.asarray(values, np.float64)
     defined = defined[np.isfinite(defined)]
     return float(defined.mean()) if len(defined) else math.nan
+
+
+def mean_of(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the mean of arrays of one shape, entry by entry, of what is defined; else NaN."""
+    if len(parts) == 1:
+        return parts[0]
+    stacked = np.stack(parts)
+    defined = np.isfinite(stacked)
+    total = np.where(defined, stacked, 0).sum(0)
+    counts = defined.sum(0)
+    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+
+
+class Labelled(NamedTuple):
+    """How many instances have a label.
+
+    Attributes
+    ----------
+    known, total : int
+        So many, of so many.
+    gold : bool
+        Whether they were counted on gold images; else the data know of all instances.
+    """
+
+    known: int
+    total: int
+    gold: bool
+
+    @property
+    def share(self) -> float:
+        """The share that has a label: at most 1, though people may have marked fewer as gold."""
+        return min(1.0, self.known / self.total)
+
+
+def labelled(counts: pd.DataFrame) -> Labelled | None:
+    """Return how many instances have a label, out of the counts of a report; None: not known."""
+    if not len(counts):
+        return None
+    if counts["unlabelled"].notna().any():
+        known = int(counts["regions"].sum())
+        return Labelled(known, known + int(counts["unlabelled"].sum()), gold=False)
+    if counts["gold"].notna().any() and counts["gold"].sum():
+        return Labelled(int(counts["on_gold_images"].sum()), int(counts["gold"].sum()), gold=True)
+    return None
 
 
 def or_none(values: Any) -> list[Any]:

@@ -12,12 +12,13 @@ import numpy as np
 
 from sightline.analysis.image_maps import figure_of
 from sightline.metrics import METRICS
-from sightline.results._lines import Candidate
+from sightline.results._sums import Candidate
 
 if TYPE_CHECKING:
     from sightline.analysis._whole import Whole
-    from sightline.analysis.on_demand import MapKey, OnDemand
-    from sightline.results._lines import Candidates, Halves
+    from sightline.analysis.on_demand import OnDemand
+    from sightline.analysis.one_map import MapKey
+    from sightline.results._sums import Candidates, Halves
 
 __all__ = ["areas_decide", "stored_layers"]
 

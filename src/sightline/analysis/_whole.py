@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.analysis.image_figures import ImageFigures
-    from sightline.analysis.on_demand import MapKey, OnDemand, OneMap, Rule
+    from sightline.analysis.on_demand import OnDemand
+    from sightline.analysis.one_map import MapKey, OneMap, Rule
     from sightline.metrics import Scores
     from sightline.metrics.selection import Sign, Ties
 

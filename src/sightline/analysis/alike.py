@@ -6,8 +6,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from sightline._kept import Kept
-from sightline.analysis.on_demand import MapKey, OneMap, one_map
-from sightline.analysis.predictions import _models, _picture
+from sightline.analysis.asked_models import asked_models, scored_picture
+from sightline.analysis.one_map import MapKey, OneMap, one_map
 from sightline.records import InputError, Region, UnknownNameError
 from sightline.runner.shelf import Shelf
 from sightline.store.shards import StoredMaps
@@ -64,7 +64,7 @@ class Alike:
 
     def __init__(self, scenes: Scenes) -> None:
         self._scenes = scenes
-        self._asked = {one.name: one for one in _models(scenes.results) if one.load}
+        self._asked = {one.name: one for one in asked_models(scenes.results) if one.load}
         self._digests = {
             image: digest or ""
             for image, digest in scenes.results._tables.fetch("SELECT image, digest FROM images")
@@ -121,7 +121,7 @@ class Alike:
 
         with self._lock:
             loaded = self._loaded(model)
-            picture = _picture(self._scenes.dataset, image, self._digests[image])
+            picture = scored_picture(self._scenes.dataset, image, self._digests[image])
             found = similarity(loaded, picture, region, layer=layer)
         maps = StoredMaps((image,), found.values, found.geometries, found.layers, found.heads)
         annotation = self._scenes.sample(image).annotation

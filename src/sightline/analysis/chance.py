@@ -18,6 +18,7 @@ from sightline.analysis._chance_table import (
     notes,
     sentence,
 )
+from sightline.analysis._material import mean, mean_of
 from sightline.analysis.scenes import open_scenes
 from sightline.metrics import METRICS
 from sightline.records import InputError
@@ -243,12 +244,12 @@ class _Test:
             scores.append(self._scores(maps, [classes[image] for image in maps.images], scenes))
         if self.kind == "torus":
             moved = TorusScores(
-                tuple(_mean_of(parts) for parts in zip(*(s.shifts for s in scores), strict=True)),
+                tuple(mean_of(parts) for parts in zip(*(s.shifts for s in scores), strict=True)),
                 scores[0].metric,
                 scores[0].direction,
             )
             null = torus_shift(moved, draws=self.permutations, seed=self.seed, keep_draws=True)
-            expected = np.array([_mean(one) for one in moved.shifts])
+            expected = np.array([mean(one) for one in moved.shifts])
             return _Drawn(null, expected, moved.values, maps)
         crossed = _averaged(scores)
         null = cross_image(crossed, permutations=self.permutations, seed=self.seed, keep_draws=True)
@@ -276,26 +277,10 @@ class _Test:
 def _averaged(scores: Sequence[CrossScores]) -> CrossScores:
     """Return the mean over seeds, as scores are averaged over them first."""
     blocks = tuple(
-        (same[0][0], _mean_of([matrix for _, matrix in same]))
+        (same[0][0], mean_of([matrix for _, matrix in same]))
         for same in zip(*(one.blocks for one in scores), strict=True)
     )
     return replace(scores[0], blocks=blocks)
-
-
-def _mean_of(parts: Sequence[Floats]) -> Floats:
-    """Return the mean of arrays where they are defined."""
-    if len(parts) == 1:
-        return parts[0]
-    stacked = np.stack(parts)
-    defined = np.isfinite(stacked)
-    total = np.where(defined, stacked, 0).sum(0)
-    counts = defined.sum(0)
-    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
-
-
-def _mean(values: Floats) -> float:
-    defined = values[np.isfinite(values)]
-    return float(defined.mean()) if len(defined) else math.nan
 
 
 def _expected(scores: CrossScores) -> Floats:
@@ -303,7 +288,7 @@ def _expected(scores: CrossScores) -> Floats:
     found = np.full(scores.n, np.nan)
     for indices, matrix in scores.blocks:
         if len(indices) > 1:
-            found[indices] = [_mean(column) for column in matrix.T]
+            found[indices] = [mean(column) for column in matrix.T]
     return found
 
 
@@ -326,7 +311,7 @@ class _Exact:
         if key not in self._known:
             found = iou_references(a[defined], g[defined], pixels=pixels[defined])
             self._known[key] = found.exact
-        return _mean(self._known[key])
+        return mean(self._known[key])
 
 
 def _pixels(values: Floats, ignore: NDArray[np.bool_] | None) -> int:

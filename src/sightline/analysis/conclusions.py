@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis._material import records
+from sightline.analysis._material import labelled, records
+from sightline.records.words import counted
 from sightline.stats.sparsity.pu import ASSUMPTIONS
 
 if TYPE_CHECKING:
@@ -88,34 +89,32 @@ def _labels(report: SparsityReport) -> Iterator[str]:
     """Say how many instances have no label, where that is known."""
     counts = report.counts
     where = (
-        f"{_counted(report.regions, 'region')} on {_counted(report.images, 'image')} "
+        f"{counted(report.regions, 'region')} on {counted(report.images, 'image')} "
         f"{'is' if report.regions == 1 else 'are'} scored"
     )
     if not len(counts):
         return
-    if counts["unlabelled"].notna().any():
-        known, hidden = int(counts["regions"].sum()), int(counts["unlabelled"].sum())
-        share = known / (known + hidden)
-        least = min(
-            (one for one in records(counts) if not math.isnan(one["labelled"])),
-            key=lambda one: one["labelled"],
-        )
-        yield (
-            f"{where}; the data also know of {_counted(hidden, 'instance')} without a label, so "
-            f"that {share:.0%} of the instances are labelled (fewest: {least['label']}, "
-            f"{least['labelled']:.0%}). Attention to the others counts as a mistake in IoU, "
-            "coverage and precision."
-        )
-    elif counts["gold"].notna().any() and counts["gold"].sum():
-        mine, gold = int(counts["on_gold_images"].sum()), int(counts["gold"].sum())
-        told = f"{mine:,} where the gold set has {gold:,}"
-        share = min(1.0, mine / gold)
-        yield f"{where}; on the gold images there are {told}: about {share:.0%} are labelled."
-    else:
+    found = labelled(counts)
+    if found is None:
         yield (
             f"{where}. How many instances have no label is not known to the store, and nothing "
             "computed from these labels alone can tell: attention to an unlabelled instance looks "
             "like attention to a wrong place."
+        )
+    elif found.gold:
+        told = f"{found.known:,} where the gold set has {found.total:,}"
+        yield f"{where}; on the gold images there are {told}: about {found.share:.0%} are labelled."
+    else:
+        least = min(
+            (one for one in records(counts) if not math.isnan(one["labelled"])),
+            key=lambda one: one["labelled"],
+        )
+        hidden = counted(found.total - found.known, "instance")
+        yield (
+            f"{where}; the data also know of {hidden} without a label, so "
+            f"that {found.share:.0%} of the instances are labelled (fewest: {least['label']}, "
+            f"{least['labelled']:.0%}). Attention to the others counts as a mistake in IoU, "
+            "coverage and precision."
         )
 
 
@@ -222,7 +221,7 @@ def _sets(report: SparsityReport) -> Iterator[str]:
     sparse, gold, both = (found[name] for name in ("sparse", "gold", "joined"))
     if math.isnan(both["value"]):
         yield (
-            f"Against the gold annotation of {_counted(gold['n'], 'image')}, {report.main} scores "
+            f"Against the gold annotation of {counted(gold['n'], 'image')}, {report.main} scores "
             f"{_span(gold)}; joined with the other images there is no estimate: {both['reason']}."
         )
         return
@@ -236,7 +235,7 @@ def _sets(report: SparsityReport) -> Iterator[str]:
             f"the sparse score {sparse['value']:.3f} lies inside, so that no bias could be shown"
         )
     yield (
-        f"Against the gold annotation of {_counted(gold['n'], 'image')}, {report.main} scores "
+        f"Against the gold annotation of {counted(gold['n'], 'image')}, {report.main} scores "
         f"{_span(gold)}; "
         f"joined with the other images {told}: {outcome}. This holds if the gold images were drawn "
         "at random and nothing was tuned on them."
@@ -285,7 +284,7 @@ def _pair(one: dict[str, Any], report: SparsityReport) -> str:
     winner, loser = (a, b) if gap >= 0 else (b, a)
     start = f"{what}: {winner} scores {abs(gap):.3f} higher than {loser} on {report.metric}"
     if math.isnan(one["p"]):
-        start += f" over {_counted(one['n'], 'image')}, too few for a test, which needs 6"
+        start += f" over {counted(one['n'], 'image')}, too few for a test, which needs 6"
     else:
         span = _bounds(one["low"], one["high"], gap)
         start += f" ({span}, p = {_p(one['p'])}, Holm {_p(one['p_holm'])})"
@@ -314,10 +313,6 @@ def _pair(one: dict[str, Any], report: SparsityReport) -> str:
 def method_of(pair: dict[str, Any]) -> str:
     """Return what two models have in common: the method, and the target of its maps."""
     return f"{pair['method']} ({pair['target']})" if pair["target"] else str(pair["method"])
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _gold(one: dict[str, Any]) -> str:

@@ -197,7 +197,8 @@ def background_test(
     for name in (one, other):
         if name not in results.models:
             refuse("model", name, results.models)
-    rows = results.checks("parts", measure="parts_background")
+    rows = results.checks("parts")
+    rows = rows[(rows["measure"] == "parts_background").to_numpy()]
     rows = rows if method is None else rows[(rows["method"] == method).to_numpy()]
     if {one, other} <= set(rows["model"]):
         frame = background_of(rows, one, other)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.analysis._material import mean_of
 from sightline.metrics import score_maps
 from sightline.results._catalogue import BASELINE
+from sightline.results._wording import line_name
 from sightline.stats.sparsity import Overlaps, atoms_of, lift, overlaps, share_of_ceiling
 
 if TYPE_CHECKING:
@@ -59,10 +61,8 @@ class LineFigures:
     @property
     def called(self) -> str:
         """The line in a few words."""
-        layer = "" if self.line.layer is None else f" layer {self.line.layer}"
-        head = "" if self.line.head is None else f" head {self.line.head}"
-        target = f" ({self.line.target})" if self.line.target else ""
-        return f"{self.line.model} {self.line.method}{target}{layer}{head}"
+        line = self.line
+        return line_name(line.model, line.method, line.target, line.layer, line.head)
 
 
 FIGURES = (
@@ -205,10 +205,6 @@ def _mean(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the mean over seeds, of what is defined."""
     if len(frames) == 1:
         return frames[0]
-    numbers = np.stack([frame[list(FIGURES)].to_numpy(np.float64) for frame in frames])
-    defined = np.isfinite(numbers)
-    counts = defined.sum(0)
-    total = np.where(defined, numbers, 0).sum(0)
     found = frames[0].copy()
-    found[list(FIGURES)] = np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+    found[list(FIGURES)] = mean_of([one[list(FIGURES)].to_numpy(np.float64) for one in frames])
     return found

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.analysis.image_maps import figure_of
-from sightline.analysis.on_demand import Rule, scores_of
+from sightline.analysis.image_maps import figure_of, is_defined, value_at
+from sightline.analysis.one_map import Rule, scores_of
 from sightline.metrics import METRICS
-from sightline.results._lines import Candidate, Line, Scores
+from sightline.results._lines import Line
+from sightline.results._sums import Candidate, Scores
 from sightline.results._values import spreads
 from sightline.results._views import Name
 from sightline.stats.sparsity.regions import EITHER, divergence
@@ -19,8 +20,7 @@ from sightline.stats.sparsity.regions import EITHER, divergence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sightline.analysis.on_demand import MapKey, OneMap
-    from sightline.metrics import Scores as MapScores
+    from sightline.analysis.one_map import MapKey, OneMap
     from sightline.results import Results
 
     Columns = Mapping[str, Any]  # those of `score_maps`, or like them
@@ -120,7 +120,7 @@ def panel_metrics(stored: Iterable[Name], sign: str) -> list[str]:
         and not METRICS[name.metric].thresholded
         and METRICS[name.metric].level != "dataset"
     ]
-    return [name for name in dict.fromkeys([*first, *more]) if _defined(name, sign)]
+    return [name for name in dict.fromkeys([*first, *more]) if is_defined(name, sign)]
 
 
 def quick_metrics(names: Iterable[str]) -> list[str]:
@@ -130,10 +130,6 @@ def quick_metrics(names: Iterable[str]) -> list[str]:
 
 def _spec(name: str) -> Any:
     return METRICS[name.partition("@")[0]]
-
-
-def _defined(name: str, sign: str) -> bool:
-    return sign != "signed" or _spec(name).category not in ("energy", "complexity")
 
 
 def figures_of(
@@ -166,10 +162,11 @@ def figures_of(
     if region is None:
         found = figures_at(scores, 0, rule, one.visible)
         return replace(found, figures=found.figures | _once(one, slow)) if slow else found
-    columns, place = _columns(scores, region)
-    others = scores.regions is not None and len(scores.regions.region) > 1
-    told = _divergence(columns, place, rule, _AMONG_OTHERS if others else EITHER, whole=False)
-    return _gathered(columns, place, rule, one.visible_regions[region], told)
+    regions: Any = scores.regions  # not None: the image has this region
+    place = regions.region.tolist().index(region)
+    why = _AMONG_OTHERS if len(regions.region) > 1 else EITHER
+    told = _divergence(regions, place, rule, why, whole=False)
+    return _gathered(regions, place, rule, one.visible_regions[region], told)
 
 
 def figures_at(
@@ -213,8 +210,10 @@ def _gathered(
 ) -> ImageFigures:
     wanted = names_at(columns, rule) if names is None else names
     figures = {name: _figure(columns, place, name) for name in wanted}
-    selected = _at(columns, f"attention_area@{rule}", place)
-    return ImageFigures(figures, selected, _at(columns, "annotation_area", place), visible, told)
+    selected = value_at(columns, f"attention_area@{rule}", place)
+    return ImageFigures(
+        figures, selected, value_at(columns, "annotation_area", place), visible, told
+    )
 
 
 def _once(one: OneMap, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
@@ -227,23 +226,12 @@ def _once(one: OneMap, names: tuple[str, ...]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _columns(scores: MapScores, region: int | None) -> tuple[Columns, int]:
-    """Return the columns of the map or of its regions, and the place of what is asked for."""
-    if region is None or scores.regions is None:
-        return scores, 0
-    return scores.regions, scores.regions.region.tolist().index(region)
-
-
 def _figure(columns: Columns, place: int, name: str) -> dict[str, float]:
     base, at, token = name.partition("@")
     found = figure_of(columns, place, name)
-    found["uniform"] = _at(columns, f"{base}_uniform{at}{token}", place)
+    found["uniform"] = value_at(columns, f"{base}_uniform{at}{token}", place)
     del found["metric"]
     return found
-
-
-def _at(columns: Columns, name: str, place: int) -> float:
-    return float(np.ravel(columns[name])[place]) if name in columns else nan
 
 
 # --- where metrics disagree ----------------------------------------------------------------------

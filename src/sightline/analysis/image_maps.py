@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, Any]  # those of `score_maps`, or like them
 
-__all__ = ["ImageMap", "figure_of", "maps_or_why", "maps_over", "raster_over", "score_over"]
+__all__ = [
+    "ImageMap",
+    "figure_of",
+    "is_defined",
+    "maps_or_why",
+    "maps_over",
+    "raster_over",
+    "score_over",
+    "value_at",
+]
 
 LARGEST = 1024
 """Longer side of the raster on which maps are scored: the pixels of the image, or so many."""
@@ -156,7 +165,7 @@ def score_over(
         regions=[annotation] if regions and annotation.scored else None,
         sign=one.sign,
         ignore=~seen,
-        metrics=[name for name in metrics if _has(one.sign, name)],
+        metrics=[name for name in metrics if is_defined(name, one.sign)],
     )
     found = [figure_of(scores, 0, name) for name in metrics]
     if scores.regions is None:
@@ -170,7 +179,7 @@ def score_over(
     return found
 
 
-def _has(sign: str, name: str) -> bool:
+def is_defined(name: str, sign: str) -> bool:
     """Say whether maps that are read in a way have a score: signed ones have no energy."""
     spec = METRICS[name.partition("@")[0]]
     return sign != "signed" or spec.category not in ("energy", "complexity")
@@ -195,9 +204,9 @@ def figure_of(columns: Columns, place: int, name: str) -> dict[str, Any]:
     base, at, threshold = name.partition("@")
     if name not in columns:
         return {"metric": name} | dict.fromkeys(("value", "chance", "ceiling", "beyond"), np.nan)
-    value, area = _at(columns, name, place), _at(columns, "annotation_area", place)
-    chance = _at(columns, f"{base}_chance{at}{threshold}", place)
-    ceiling = _ceiling(base, area, _at(columns, f"attention_area{at}{threshold}", place))
+    value, area = value_at(columns, name, place), value_at(columns, "annotation_area", place)
+    chance = value_at(columns, f"{base}_chance{at}{threshold}", place)
+    ceiling = _ceiling(base, area, value_at(columns, f"attention_area{at}{threshold}", place))
     if isnan(value):
         ceiling = np.nan
     room = ceiling - chance
@@ -205,7 +214,8 @@ def figure_of(columns: Columns, place: int, name: str) -> dict[str, Any]:
     return {"metric": name, "value": value, "chance": chance, "ceiling": ceiling, "beyond": beyond}
 
 
-def _at(columns: Columns, name: str, place: int) -> float:
+def value_at(columns: Columns, name: str, place: int) -> float:
+    """Return the value of a map or a region in a column; NaN where there is no such column."""
     if name not in columns:
         return nan  # one and the same, by which `_ceiling` finds what it knows
     return float(np.ravel(columns[name])[place])

@@ -7,9 +7,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis._material import records
+from sightline.analysis._material import labelled, records
 from sightline.analysis._svg import Mark, band_chart, interval_chart, span_of
 from sightline.analysis.conclusions import ALPHA, VERDICTS, main_lines, method_of
+from sightline.results._wording import line_name
 from sightline.store import write_whole
 
 if TYPE_CHECKING:
@@ -174,16 +175,11 @@ _SET_NAMES = {
 
 
 def _labelled_share(report: SparsityReport) -> tuple[float, str] | None:
-    counts = report.counts
-    if not len(counts):
+    found = labelled(report.counts)
+    if found is None:
         return None
-    if counts["unlabelled"].notna().any():
-        known, hidden = int(counts["regions"].sum()), int(counts["unlabelled"].sum())
-        return known / (known + hidden), f"{known:,} of {known + hidden:,}, known from the data"
-    if counts["gold"].notna().any() and counts["gold"].sum():
-        mine, gold = int(counts["on_gold_images"].sum()), int(counts["gold"].sum())
-        return min(1.0, mine / gold), f"{mine:,} of {gold:,} on the gold images"
-    return None
+    where = " on the gold images" if found.gold else ", known from the data"
+    return found.share, f"{found.known:,} of {found.total:,}{where}"
 
 
 def _findings(report: SparsityReport) -> str:
@@ -233,8 +229,9 @@ def _alone(report: SparsityReport) -> str:
     frame = report.sets.sort_values("value", ascending=False)
     span = span_of([*frame["low"], *frame["high"], *frame["value"]])
     marks = [
-        Mark(_called(*(one[key] for key in _KEYS)), one["value"], one["low"], one["high"], "sparse")
+        Mark(called, one["value"], one["low"], one["high"], "sparse")
         for one in records(frame)
+        for called in [line_name(*(one[key] for key in _KEYS))]
     ]
     return interval_chart(marks, span, f"{report.metric} with the labels as they are", 330)
 
@@ -250,7 +247,7 @@ def _by_line(report: SparsityReport, names: dict[str, str]) -> str:
                  str(one["set"]).partition(",")[0])
             for one in records(lines)
         ]  # fmt: skip
-        called = _called(*keys)
+        called = line_name(*keys)
         chart = interval_chart(marks, span, f"{called}: {report.metric} on each set of labels")
         charts.append(f"<figure><figcaption><b>{escape(called)}</b></figcaption>{chart}</figure>")
     return f'<div class="grid2">{"".join(charts)}</div>'
@@ -328,7 +325,7 @@ def _bands(report: SparsityReport) -> str:
     for keys, lines in frame.groupby(_KEYS, sort=False, dropna=False):
         value = float(lines["value"].iloc[0])
         points = _points(lines)
-        called = _called(*keys)
+        called = line_name(*keys)
         chart = band_chart(points, value, span, f"{report.metric} of {called} under dropout")
         charts.append(f"<figure><figcaption><b>{escape(called)}</b></figcaption>{chart}</figure>")
     worst = float(frame["emptied"].max())
@@ -507,10 +504,6 @@ def _limits() -> str:
 
 
 _KEYS = ["model", "method", "target", "layer"]
-
-
-def _called(model: Any, method: Any, target: Any, layer: Any) -> str:
-    return f"{model} · {_method(method, layer)}" + (f" · {target}" if target else "")
 
 
 def _method(method: Any, *layers: Any) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.analysis.asked_models import asked_models, loaded_model, scored_picture
 from sightline.records import InputError, SightlineError
-from sightline.results._views import full_name
-from sightline.runner.images import pixels_digest, study_dataset
-from sightline.runner.methods import model_name, variant_name
+from sightline.runner.images import study_dataset
 from sightline.runner.shelf import Shelf
 from sightline.store import open_store, write_rows
 from sightline.store.checksums import check_file
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from sightline.analysis.asked_models import AskedModel
     from sightline.data.dataset import Dataset
     from sightline.models import Model
     from sightline.results import Results
@@ -41,25 +41,6 @@ _STORED = ("model", "image", "predicted", "probability", "classes")
 _COLUMNS = ("model", "image", "predicted", "probability", "label", "correct")
 # Of images that were read, to be shown to the next model too.
 _MOST_BYTES = 256 << 20
-
-
-class _Asked(NamedTuple):
-    """A model that is asked.
-
-    Attributes
-    ----------
-    name, fit
-        As the study names it, and how it is shown images.
-    digest
-        Of its weights, as they were when the study was run.
-    load
-        By which the study loads it; empty where the study does not name it: it is not loaded then.
-    """
-
-    name: str
-    fit: str
-    digest: str
-    load: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +61,11 @@ class _Known:
     rows: pd.DataFrame
     models: dict[str, list[str]]
 
-    def knows(self, one: _Asked) -> bool:
+    def knows(self, one: AskedModel) -> bool:
         """Say whether a model was asked."""
         return self.models.get(one.name) == [one.digest, one.fit]
 
-    def with_answers(self, one: _Asked, rows: Sequence[pd.DataFrame]) -> _Known:
+    def with_answers(self, one: AskedModel, rows: Sequence[pd.DataFrame]) -> _Known:
         """Return what is known after a model was asked; what it said before is forgotten."""
         import pandas as pd
 
@@ -119,7 +100,7 @@ def predictions_of(results: Results, *, progress: Progress | None = None) -> pd.
     tables = results._tables
     images = _images(tables)
     known = _stored(results.path, _digest(images)) or _nothing(_digest(images))
-    asked = _models(results)
+    asked = asked_models(results)
     unknown = [one for one in asked if not known.knows(one)]
     notes: list[str] = []
     if unknown:
@@ -154,7 +135,7 @@ def stored_predictions(results: Results) -> pd.DataFrame | None:
     known = _stored(results.path, _digest(images))
     if known is None:
         return None
-    asked = _models(results)
+    asked = asked_models(results)
     frame = _labelled(known, asked, images)
     missing = [one.name for one in asked if not known.knows(one)]
     frame.attrs["note"] = f"not asked: {', '.join(missing)}" if missing else ""
@@ -172,22 +153,6 @@ def _images(tables: Any) -> list[tuple[str, str, tuple[str, ...]]]:
 
 def _digest(images: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
     return sha256(json.dumps([one[:2] for one in images]).encode()).hexdigest()[:16]
-
-
-def _models(results: Results) -> list[_Asked]:
-    """Return the models of a study; maps made elsewhere have none."""
-    study = Study.from_dict(results.study)
-    places = {(model_name(study, one), variant_name(study, one)): one.full for one in study.models}
-    found = {}
-    try:
-        for one in results.manifest["models"]:
-            name = full_name(one)
-            load = places.get((one["model"], one["variant"]), "")
-            found[name] = _Asked(name, one["fit"], one["digest"], load)
-    except (KeyError, TypeError) as error:
-        needed = "must hold a list of models, each with model, variant, fit, digest"
-        raise InputError(f"{results.path}: its manifest {needed}; {error}") from error
-    return list(found.values())
 
 
 # --- asking --------------------------------------------------------------------------------------
@@ -220,7 +185,7 @@ class _Shown:
     def _picture(self, image: str, digest: str) -> Any:
         if image in self._kept:
             return self._kept[image]
-        picture = _picture(self.dataset, image, digest)
+        picture = scored_picture(self.dataset, image, digest)
         if self._bytes + picture.nbytes <= _MOST_BYTES:
             self._kept[image] = picture
             self._bytes += picture.nbytes
@@ -229,7 +194,7 @@ class _Shown:
 
 def _ask(
     shown: _Shown,
-    asked: Sequence[_Asked],
+    asked: Sequence[AskedModel],
     known: _Known,
     notes: list[str],
     progress: Progress | None,
@@ -238,7 +203,7 @@ def _ask(
     shelf = Shelf()
     count = len(shown.images)
     for place, one in enumerate(asked):
-        model = _loaded(shelf, one, notes)
+        model = loaded_model(shelf, one, notes)
         if model is None:
             continue
         rows = []
@@ -255,34 +220,7 @@ def _ask(
     return known
 
 
-def _loaded(shelf: Shelf, one: _Asked, notes: list[str]) -> Model | None:
-    """Return a model, if it is the one that was scored; note why not."""
-    if not one.load:
-        notes.append(f"{one.name} was not asked: the study does not name it")
-        return None
-    try:
-        model = shelf.model(one.load, one.fit)
-    except (SightlineError, OSError, RuntimeError) as error:
-        notes.append(f"{one.name} was not asked what it predicts: {error}")
-        return None
-    if model.digest != one.digest:
-        notes.append(f"{one.name} was not asked: its weights changed since the study was run")
-        return None
-    return model
-
-
-def _picture(dataset: Dataset, image: str, digest: str) -> Any:
-    """Return an image, if it is the one that was scored."""
-    sample = dataset.by_id(image)
-    picture = sample.image()
-    if sample.path is None:  # drawn: not a second time
-        sample = replace(sample, load=lambda: picture)
-    if digest and pixels_digest(sample) != digest:
-        raise InputError(f"image {image!r} changed since the study was run")
-    return picture
-
-
-def _answers(one: _Asked, model: Model, images: list[str], pictures: list[Any]) -> pd.DataFrame:
+def _answers(one: AskedModel, model: Model, images: list[str], pictures: list[Any]) -> pd.DataFrame:
     import pandas as pd
 
     logits = model.logits(pictures, batch=_BATCH).numpy().astype(np.float64)
@@ -358,7 +296,7 @@ def _keep(path: Path, known: _Known) -> list[str]:
 
 
 def _labelled(
-    known: _Known, asked: Sequence[_Asked], images: Sequence[tuple[str, str, tuple[str, ...]]]
+    known: _Known, asked: Sequence[AskedModel], images: Sequence[tuple[str, str, tuple[str, ...]]]
 ) -> pd.DataFrame:
     """Return the answers with labels beside them, models in the study's order."""
     import pandas as pd

@@ -317,7 +317,7 @@ class AskedBenchmark:
             row, column = cell or _first(maps[0, prototype])
             made = attribute(
                 model, inputs.pixels, torch.tensor([prototype]), torch.tensor([[row, column]]),
-                method=name, params=params, keys=inputs.keys,
+                method=name, params=params, keys=inputs.keys, similarities=maps[:, prototype],
             )  # fmt: skip
             score = float(maps[0, prototype, row, column])
             unit = unit_images(model, inputs)
@@ -326,8 +326,10 @@ class AskedBenchmark:
 
     def _attribution(self, asked: str | None) -> tuple[str, Mapping[str, Any]]:
         """Return the name and the parameters of an attribution."""
+        from sightline.prototypes import ATTRIBUTIONS
+
         told = self.found.about["settings"]["attribution"] or {"name": "upsampling", "params": {}}
-        if asked is None or asked == told["name"]:
+        if asked is None or ATTRIBUTIONS[asked] is ATTRIBUTIONS[told["name"]]:
             return told["name"], told["params"]
         return asked, {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.analysis.predictions import _loaded, _models
+from sightline.analysis.asked_models import asked_models, loaded_model
 from sightline.records import InputError, SightlineError
 from sightline.results._views import full_name
 from sightline.runner.shelf import Shelf
@@ -87,10 +87,10 @@ def redrawn_maps(
     progress
         Told how many maps are made, of how many, and what is done.
     """
-    known = {one.name: one for one in _models(results)}
+    known = {one.name: one for one in asked_models(results)}
     shelf, notes, found = Shelf(), list[str](), list[RedrawnMap]()
     for name in dict.fromkeys(full_name(one) for one in asked):
-        model = _loaded(shelf, known[name], notes) if name in known else None
+        model = loaded_model(shelf, known[name], notes) if name in known else None
         own = [one for one in asked if full_name(one) == name]
         if model is not None:
             found += _of_model(model, own, _Asked(sample, size, seed), notes)

@@ -10,8 +10,9 @@ import numpy as np
 
 from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
-from sightline.checks.table import SIMILARITIES, WAYS
+from sightline.checks.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
 from sightline.records import InputError
+from sightline.records.checks import check_choice, check_confidence
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
 from sightline.stats.confidence import interval
@@ -33,8 +34,6 @@ Reading = Literal["signed", "absolute"]
 
 MARGIN = 0.1
 """How much more similar than maps of two images maps may be, to pass."""
-HIGH, LOW = 0.6, 0.3
-"""The guide's ends: above the first unreliable, below the second reliable."""
 TOP = 2
 """Stages at the top within which the guide's drop must come: the head and the last block."""
 FEW = 5
@@ -368,20 +367,9 @@ def verdict_of(similarity: Crossed, difference: Crossed) -> str:
     >>> verdict_of(Crossed(0.1, 0.0, 0.2, 32, 5), Crossed(0.02, -0.05, 0.09, 32, 5))
     'pass'
     """
-    if difference.low > MARGIN or similarity.low > HIGH:
+    if difference.low > MARGIN or similarity.low > UNRELIABLE:
         return "fail"
     return "pass" if difference.high < MARGIN else "cannot tell"
-
-
-def guide_of(similarity: float) -> str:
-    """Return what the guide says of a similarity; "" where there is none.
-
-    >>> [guide_of(value) for value in (0.29, 0.3, 0.61)]
-    ['reliable', 'between', 'unreliable']
-    """
-    if math.isnan(similarity):
-        return ""
-    return "reliable" if similarity < LOW else "unreliable" if similarity > HIGH else "between"
 
 
 def cascade_rule(similarities: Sequence[float]) -> str:
@@ -393,10 +381,10 @@ def cascade_rule(similarities: Sequence[float]) -> str:
     known = [one for one in similarities if not math.isnan(one)]
     if not known:
         return ""
-    if min(known) > HIGH:
+    if min(known) > UNRELIABLE:
         return "high throughout: unreliable"
     top = [one for one in similarities[:TOP] if not math.isnan(one)]
-    return "sharp drop: reliable" if min(top, default=1.0) < LOW else "gradual: acceptable"
+    return "sharp drop: reliable" if min(top, default=1.0) < RELIABLE else "gradual: acceptable"
 
 
 def _trained(line: _Line, way: str, confidence: float) -> dict[str, Any]:
@@ -440,10 +428,10 @@ _MEASURES = {
 }
 _OURS = (
     f"fail: the lower end of the difference to maps of other images above {MARGIN}, or of the "
-    f"similarity above {HIGH}; pass: the upper end of the difference below {MARGIN}"
+    f"similarity above {UNRELIABLE}; pass: the upper end of the difference below {MARGIN}"
 )
 _GUIDE = (
-    f"the guide's rule: below {LOW} reliable, above {HIGH} unreliable; it knows neither "
+    f"the guide's rule: below {RELIABLE} reliable, above {UNRELIABLE} unreliable; it knows neither "
     "intervals nor how alike maps of different images are"
 )
 _WAYS = {
@@ -472,12 +460,7 @@ def _few(found: pd.DataFrame) -> str:
 
 
 def _check(measure: str, reading: str, way: str, confidence: float) -> None:
-    for what, value, known in (
-        ("measure", measure, SIMILARITIES),
-        ("reading", reading, get_args(Reading)),
-        ("way", way, WAYS),
-    ):
-        if value not in known:
-            raise InputError(f"{what} must be one of {', '.join(known)}; got {value!r}")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence}")
+    check_choice("measure", measure, SIMILARITIES)
+    check_choice("reading", reading, get_args(Reading))
+    check_choice("way", way, WAYS)
+    check_confidence(confidence)

@@ -8,7 +8,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sightline.records import InputError
-from sightline.results._lines import HALVES, make_lines, units_of
+from sightline.results._lines import make_lines, units_of
+from sightline.results._sums import HALVES
 from sightline.runner.images import (
     Card,
     Cards,
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from sightline.data.dataset import Dataset
     from sightline.records import Annotation, Region, Sample
     from sightline.results import Results
-    from sightline.results._lines import Candidate, Line
+    from sightline.results._lines import Line
+    from sightline.results._sums import Candidate
     from sightline.results._tables import Tables
     from sightline.results._views import Name
     from sightline.store.shards import StoredMaps

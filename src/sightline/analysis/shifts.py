@@ -13,7 +13,7 @@ from sightline.records import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sightline.analysis.on_demand import OneMap
+    from sightline.analysis.one_map import OneMap
 
 __all__ = ["Scale", "map_shift"]
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from copy import deepcopy
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote, unquote
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import Depends, FastAPI, Query, Request
@@ -26,10 +21,10 @@ from sightline.api.caching import CachedAnswers
 from sightline.api.choice import unknown_word
 from sightline.api.problems import PROBLEMS, add_handlers, describe_problems
 from sightline.api.security import Guard
-from sightline.api.state import AHEAD, Served, Service
+from sightline.api.state import Service
 from sightline.api.static_app import BuiltApp
+from sightline.api.warming import asker, prepare
 from sightline.api.writes import CheckedWrites
-from sightline.records import SightlineError
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig  # which older ones do not have
@@ -43,6 +38,7 @@ MODULES = (
     "scores",
     "similarity",
     "tables",
+    "heads",
     "compare",
     "sparsity",
     "detection",
@@ -50,6 +46,7 @@ MODULES = (
     "checks",
     "doubts",
     "prototypes",
+    "prototypes_live",
     "review",
     "rating",
 )
@@ -59,12 +56,6 @@ MODULES = (
 _PATIENCE = 1.0
 # Names of the threads that no request holds: what loads at the start, and what takes long.
 _APART = ("loading", "sparsity report")
-# How many times as long as it worked a thread rests that nobody waits for, while others ask.
-_LEISURE = 2.0
-# Seconds after which nothing more is prepared, and that a single answer may take.
-_LONGEST, _LONGEST_EACH = 300.0, 60.0
-# Of the small pictures in the gallery of the app, and elsewhere in it.
-_SMALL_PIXELS = (384, 256)
 # Whatever variables of the environment say (FASTAPI_OTEL_AUTO_CONFIGURE), nothing is reported.
 _UNTOLD: TelemetryConfig = {
     "tracing": False,
@@ -207,9 +198,9 @@ def _living(service: Service, token: str | None, *, warm: bool) -> Any:
     async def run(app: FastAPI) -> AsyncIterator[None]:
         # More threads than that only wait for each other, and keep kept answers waiting.
         current_default_thread_limiter().total_tokens = _THREADS
-        warming = threading.Thread(target=_warm, args=(service,), name=_APART[0], daemon=True)
+        warming = threading.Thread(target=prepare, args=(service,), name=_APART[0], daemon=True)
         if warm:
-            service.ask, service.warming = _asker(app, token), True
+            service.ask, service.warming = asker(app, token), True
             warming.start()
         yield
         service.closed = True
@@ -225,101 +216,3 @@ def _at_work() -> bool:
     """Say whether threads still compute what nobody waits for any more."""
     apart = any(one.name in _APART for one in threading.enumerate())
     return apart or current_default_thread_limiter().borrowed_tokens > 0
-
-
-def _asker(app: FastAPI, token: str | None) -> Callable[[str], object]:
-    """Return a function, for other threads, that has a path answered so that the answer is kept."""
-    loop = asyncio.get_running_loop()
-    headers = [(b"host", b"localhost")]
-    headers += [(b"authorization", f"Bearer {token}".encode())] if token else []
-
-    def ask(path: str) -> None:
-        path, _, words = path.partition("?")
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
-            "method": "GET", "path": unquote(path), "raw_path": path.encode(), "root_path": "",
-            "query_string": words.encode(), "headers": headers, "client": None, "server": None,
-            AHEAD: True,
-        }  # fmt: skip
-        answer = asyncio.run_coroutine_threadsafe(app(scope, _nothing, _nowhere), loop)
-        with suppress(Exception):  # what goes wrong is told to whoever asks next
-            answer.result(_LONGEST_EACH)
-
-    return ask
-
-
-async def _nothing() -> dict[str, Any]:
-    return {"type": "http.request", "body": b"", "more_body": False}
-
-
-async def _nowhere(_: Any) -> None:
-    pass
-
-
-def _warm(service: Service) -> None:
-    """Load, beside the first requests, what they will need; errors are told to whoever asks."""
-    try:
-        served = service.last
-        steps = _first_steps(served)
-        steps.append(partial(_order_review, service, served))
-        for step in steps:
-            with suppress(SightlineError, OSError):
-                if not service.closed:
-                    step()
-        with suppress(SightlineError, OSError):
-            _score_ahead(service, served)
-    finally:
-        service.warming = False
-    if service.when_warm is not None:
-        service.when_warm()
-
-
-def _first_steps(served: Served) -> list[Callable[[], object]]:
-    """Return what to do first: every page needs it."""
-    from sightline.api.routes.scores import warm_up
-    from sightline.api.routes.system import health_of, study_of
-
-    steps: list[Callable[[], object]] = [
-        served.preload,
-        lambda: study_of(served),
-        lambda: health_of(served),
-        lambda: served.scenes,
-        lambda: warm_up(served),
-    ]
-    if find_spec("torch") is not None:  # methods are described beside the code that makes maps
-        steps.insert(0, lambda: import_module("sightline.maps"))
-    return steps
-
-
-def _order_review(service: Service, served: Served) -> None:
-    """Find out what the queue of the review is ordered by, if one is served."""
-    if (desk := service.desk) is not None:
-        desk.look(served)
-
-
-def _score_ahead(service: Service, served: Served) -> None:
-    """Prepare what is likely to be asked for, at leisure: whoever asks meanwhile goes first."""
-    from sightline.api.routes.scores import score_lines
-    from sightline.api.routes.tables import tables_ahead
-
-    if not served.finished:
-        return
-    ask, until = service.ask, time.monotonic() + _LONGEST
-    begun, asked = time.monotonic(), service.asked
-    for paths in chain(map(_pages_of, score_lines(served)), tables_ahead(served)):
-        if ask is not None:
-            for path in paths:
-                ask(path)
-        if service.asked != asked:
-            time.sleep(min(_LEISURE * (time.monotonic() - begun), _PATIENCE / 2))
-        if service.closed or service.last is not served or time.monotonic() > until:
-            return
-        begun, asked = time.monotonic(), service.asked
-
-
-def _pages_of(image: str) -> tuple[str, ...]:
-    """Return what the app asks for of an image first, beside its scores."""
-    name = quote(image)
-    one = f"/api/images/{name}"
-    small = (f"{one}/thumbnail?size={size}" for size in _SMALL_PIXELS)
-    return *small, one, f"{one}/file", f"/api/metrics/{name}/models"

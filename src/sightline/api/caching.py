@@ -7,7 +7,6 @@ answer is a hash over both, and is known before the answer is.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerCache", "CachedAnswers", "Encoded", "etag_of"]
 
-_LOG = logging.getLogger("sightline")
 _MOST_BYTES = 16 << 20
 # Pictures are kept apart: a few hundred of them would push out all the rest. So are maps, which
 # are larger still, and made sooner; and scores of single maps, of which there are many by many

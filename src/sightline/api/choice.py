@@ -26,12 +26,15 @@ __all__ = [
     "MetricWord",
     "TableWords",
     "Words",
+    "check_ties",
     "choose_line",
     "choose_map",
     "find_where",
     "read_words",
-    "rule_of",
+    "refuse_words",
     "sources_of",
+    "stored_name",
+    "threshold_of",
     "unknown_word",
 ]
 
@@ -216,17 +219,17 @@ def choose_line(served: Served, words: AskedTable, *, regions: bool = False) -> 
 
     Notes
     -----
-    Tables show what is stored: the threshold of the choice is that of `metric`. Without a metric,
-    `percentile` or `selection` say which threshold of the leading score is meant, and ties are the
-    study's. `seed` is null unless it was asked for: scores are means over seeds. `layer` is null,
-    too, where halves of the images have different ones; `why` names them.
+    Tables show what is stored: the threshold of the choice is that of the score (see
+    `stored_name`), and ties are the study's. `seed` is null unless it was asked for: scores are
+    means over seeds. `layer` is null, too, where halves of the images have different ones; `why`
+    names them.
 
     Raises
     ------
     Refusal
         422, naming the word that stands for nothing; 409, if nothing is stored yet.
     """
-    name = _name(served, words, regions=regions)
+    name = stored_name(served, words, regions=regions)
     where = find_where(served, words, words.layer)
     line = _line(served, name, where, words.layer)
     seeds = [source["seed"] for source in sources_of(served, line)]
@@ -236,15 +239,73 @@ def choose_line(served: Served, words: AskedTable, *, regions: bool = False) -> 
     return Chosen(choice, line, name)
 
 
-def _name(served: Served, words: AskedTable, *, regions: bool) -> Name:
-    """Return the stored score that a table shows."""
+def stored_name(served: Served, words: AskedTable, *, regions: bool = False) -> Name:
+    """Return the stored score that words stand for.
+
+    That is `metric`; without one, IoU (the leading score where none is stored) by `percentile` or
+    `selection`; without these, the leading score.
+
+    Raises
+    ------
+    Refusal
+        422, naming the word that stands for nothing; 409, if nothing is stored yet.
+    """
+    token = threshold_of(words)
     with naming("metric"):
         name = served.name(words.metric, regions=regions)
-    asked = words.percentile is not None or words.selection is not None
-    if words.metric is not None or not asked or _rule_of_name(name) is None:
+    if words.metric is not None or token is None:
         return name
-    with naming("selection" if words.percentile is None else "percentile"):
-        return served.name(f"{name.metric}@{_asked_rule(served, words)}", regions=regions)
+    metric = "iou" if any(one.metric == "iou" for one in served.tables.names) else name.metric
+    known = [str(one) for one in served.tables.names if one.metric == metric and one.threshold]
+    field = "selection" if words.selection not in (None, "percentile") else "percentile"
+    if f"{metric}@{token}" not in known:
+        raise wrong(
+            f"{metric}@{token} was not stored; stored: {', '.join(known) or 'none'}. Scores of one "
+            "image take any percentile and selection",
+            field,
+        )
+    with naming(field):
+        return served.name(f"{metric}@{token}", regions=regions)
+
+
+def threshold_of(words: Words) -> str | None:
+    """Return the threshold that percentile or selection name; None where neither does."""
+    if words.percentile is None and words.selection is None:
+        return None
+    percentile = _PERCENTILE if words.percentile is None else words.percentile
+    with naming("selection"):
+        (rule,) = parse_selection(words.selection or "percentile", [percentile])
+    return str(rule)
+
+
+def check_ties(served: Served, words: Words) -> None:
+    """See that ties are those of the study: tables hold what was stored.
+
+    Raises
+    ------
+    Refusal
+        422, if others are asked for.
+    """
+    stored = served.study["ties"]
+    if words.ties not in (None, stored):
+        raise wrong(
+            f"ties must be {stored!r}, as the study has it: tables hold what was stored; "
+            "scores of one image take any",
+            "ties",
+        )
+
+
+def refuse_words(words: Words, names: tuple[str, ...], what: str) -> None:
+    """Refuse words that something does not take: none may pass unseen.
+
+    Raises
+    ------
+    Refusal
+        422, naming the first that was given.
+    """
+    for name in names:
+        if getattr(words, name) is not None:
+            raise wrong(f"{name} does not go with {what}", name)
 
 
 def _rule_of_name(name: Name) -> Threshold | None:
@@ -302,12 +363,6 @@ def sources_of(served: Served, line: Line) -> list[dict[str, Any]]:
         return [one for one in found if line.seed is None or one["seed"] in (None, line.seed)]
 
     return served.kept(("sources", wanted, line.seed), find)
-
-
-def rule_of(choice: Choice) -> Threshold:
-    """Return the rule by which a choice selects pixels."""
-    (rule,) = parse_selection(choice.selection, [choice.percentile])
-    return rule
 
 
 class _Filled(NamedTuple):

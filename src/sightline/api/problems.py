@@ -27,9 +27,11 @@ __all__ = [
     "SENT",
     "add_handlers",
     "describe_problems",
+    "described",
     "naming",
     "not_found",
     "of_store",
+    "picture",
     "problem_response",
     "unexpected",
     "wrong",
@@ -39,23 +41,30 @@ MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("sightline")
 
 
-def _described(text: str) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/Problem"}
+def described(text: str, model: str = "Problem") -> dict[str, Any]:
+    """Return what routes declare of a status whose answer is a problem."""
+    schema = {"$ref": f"#/components/schemas/{model}"}
     return {"description": text, "content": {MEDIA_TYPE: {"schema": schema}}}
 
 
+def picture(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    """Return what routes declare whose answer is a picture of one of some media types."""
+    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
+    return {200: {"description": "The picture.", "content": content}}
+
+
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: _described("What the path names is not stored; `detail` says what is."),
-    409: _described("The store cannot answer this; `detail` says what it lacks."),
-    422: _described("A word of the query does not fit; `field` names it, `detail` what does."),
+    404: described("What the path names is not stored; `detail` says what is."),
+    409: described("The store cannot answer this; `detail` says what it lacks."),
+    422: described("A word of the query does not fit; `field` names it, `detail` what does."),
 }
 """What routes declare beside their answer: ``router.get(..., responses=PROBLEMS)``."""
-BUSY = _described("Too much of this is being made already; ask again later.")
+BUSY = described("Too much of this is being made already; ask again later.")
 """What routes declare as 429 that have work of their own."""
 SENT: dict[int | str, dict[str, Any]] = {
-    403: _described("Asked by a page from elsewhere."),
-    413: _described("The body is too large."),
-    415: _described("The body must be application/json."),
+    403: described("Asked by a page from elsewhere."),
+    413: described("The body is too large."),
+    415: described("The body must be application/json."),
 }
 """What routes declare beside that if they take a body; see `sightline.api.writes`."""
 
@@ -133,7 +142,7 @@ def describe_problems(app: FastAPI) -> None:
     """Have the schema of a service say what a problem is; its routes only name it."""
     usual = app.openapi
 
-    def described() -> dict[str, Any]:
+    def complete_schema() -> dict[str, Any]:
         if app.openapi_schema:
             return app.openapi_schema
         schema = usual()
@@ -145,7 +154,7 @@ def describe_problems(app: FastAPI) -> None:
         complete(schema)
         return schema
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = complete_schema  # type: ignore[method-assign]
 
 
 def _define(models: dict[str, Any], model: type[Answer]) -> None:

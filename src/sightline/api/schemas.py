@@ -115,7 +115,6 @@ __all__ = [
     "ReviewHealth",
     "Sanity",
     "SanityLine",
-    "Series",
     "Shift",
     "SimilarityAsked",
     "Sparsity",
@@ -160,11 +159,17 @@ class Choice(Answer):
 
     model: str = Field(description="Full name.", examples=["demo/vit"])
     method: str = Field(examples=["rollout"])
-    layer: int | None = Field(default=None, description="From 0; null: the method has no layers.")
+    layer: int | None = Field(
+        default=None,
+        description="From 0; null: the method has no layers, or halves of the images have each "
+        "their own, which `why` names.",
+    )
     head: int | None = Field(default=None, description="From 0; null: heads are fused.")
     target: str = Field(default="", description="What is explained; empty: no class.")
     seed: int | None = Field(
-        default=None, description="Of a method that draws; null: it draws nothing."
+        default=None,
+        description="Of a method that draws; null: it draws nothing, or scores are means over its "
+        "seeds.",
     )
     selection: str = Field(
         default="percentile",
@@ -519,18 +524,6 @@ class Point(Answer):
     undefined: int | None = None
 
 
-class Series(Answer):
-    """A named curve."""
-
-    name: str
-    model: str = ""
-    method: str = ""
-    layer: int | str | None = None
-    target: str = ""
-    group: str = ""
-    points: tuple[Point, ...]
-
-
 class ImageLayers(Answer):
     """One image's scores over the layers."""
 
@@ -543,7 +536,7 @@ class ImageLayers(Answer):
 
 
 class ImagePercentiles(Answer):
-    """One image's IoU over the percentiles."""
+    """One image's score over the percentiles."""
 
     image: str
     region: int | None

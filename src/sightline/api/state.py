@@ -24,7 +24,8 @@ from sightline.api.sizes import bytes_of
 from sightline.records import Annotation, InputError, Sample, SightlineError, Taxonomy
 from sightline.results import Results, open_results
 from sightline.results._catalogue import Where
-from sightline.results._lines import Found, Line, best_line, make_lines, narrowed, sum_up
+from sightline.results._lines import Line, best_line, make_lines
+from sightline.results._sums import Found, narrowed, sum_up
 from sightline.results._views import Name
 
 if TYPE_CHECKING:

@@ -60,6 +60,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sightline.checks._asking import check_own_maps
 from sightline.checks.removal import (
     Covered,
     Imputed,
@@ -109,7 +110,7 @@ OPTIONS: Mapping[str, Any] = MappingProxyType(
         "seed": 0,
     }
 )
-# Methods whose maps promise to add up, and which parameter says from what.
+# Methods whose maps promise to add up.
 _COMPLETE = ("integrated_gradients", "deeplift", "gradient_shap")
 # Sides of random squares, as shares of the input's shorter side.
 _SIDES = (0.1, 0.5)
@@ -143,8 +144,7 @@ def faithfulness_rows(job: Job, samples: Sequence[Sample]) -> list[Row]:
     """
     card, options = METHODS[job.method], {**OPTIONS, **job.options}
     measures = _asked_measures(options)
-    if card.of_maps is not None:
-        raise InputError(f"{job.method} is made of other images' maps: it cannot be checked")
+    check_own_maps(job.method)
     card.check_fits(job.model, classless=not needs_classes(_target(job)))
     rows: list[Row] = []
     with undisturbed(job.model.network), torch.inference_mode(False):

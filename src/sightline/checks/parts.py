@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.checks._asking import check_own_maps, explained, predicted
 from sightline.checks.removal import read_as
 from sightline.checks.table import Row
 from sightline.data.facades import facade_of
-from sightline.maps import METHODS, explain
-from sightline.records import InputError
+from sightline.maps import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sightline.checks.table import Job
     from sightline.data.facades import Facade
-    from sightline.maps import Maps
     from sightline.records import Sample
 
 __all__ = ["Types", "parts_rows", "rank_scores", "types_of"]
@@ -115,13 +114,11 @@ def parts_rows(job: Job, samples: Sequence[Sample]) -> list[Row]:
     InputError
         If a sample is no drawn facade, or the method is made of other images' maps.
     """
-    card = METHODS[job.method]
-    if card.of_maps is not None:
-        raise InputError(f"{job.method} is made of other images' maps: it cannot be checked")
+    check_own_maps(job.method)
     facades = [facade_of(sample) for sample in samples]
-    maps = _explained(job, samples)
+    maps = explained(job, samples, job.target or "predicted")
     said = maps.targets or _predicted(job, samples)
-    sign = job.options.get("sign") or card.sign
+    sign = job.options.get("sign") or METHODS[job.method].sign
     rows: list[Row] = []
     for sample, facade, one, name in zip(samples, facades, maps, said, strict=True):
         values = one.to_image().values[0]
@@ -134,25 +131,11 @@ def parts_rows(job: Job, samples: Sequence[Sample]) -> list[Row]:
     return rows
 
 
-def _explained(job: Job, samples: Sequence[Sample]) -> Maps:
-    """Return the method's maps."""
-    card = METHODS[job.method]
-    return explain(
-        job.model,
-        list(samples),
-        job.method,
-        layers=[layer for layer in job.layers if layer is not None] if card.layered else "all",
-        target=job.target or "predicted" if card.explains else "predicted",
-        params=job.params,
-        batch=job.batch,
-    )
-
-
 def _predicted(job: Job, samples: Sequence[Sample]) -> tuple[str, ...]:
     """Return what the model predicts; "" where it has no classes."""
     if not job.model.classes:
         return ("",) * len(samples)
-    numbers = job.model.logits(list(samples), batch=job.batch).argmax(1).tolist()
+    numbers = predicted(job.model, samples, job.batch)
     return tuple(job.model.classes[number] for number in numbers)
 
 

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline._kept import Kept
+from sightline._raster import mask_pixels
+from sightline.checks._asking import check_own_maps, explained, predicted
 from sightline.checks._prepared import Prepared
 from sightline.checks.redraw import redrawing
 from sightline.checks.similarity import Views, compare, resized
@@ -187,8 +189,7 @@ _NEXT = count()
 
 def _trained(job: Job, samples: Sequence[Sample], seen: str) -> _Trained:
     """Return the maps of the trained network, from the last calls where they are the same."""
-    if METHODS[job.method].of_maps is not None:
-        raise InputError(f"{job.method} is made of other images' maps: it cannot be checked")
+    check_own_maps(job.method)
 
     def made() -> _Trained:
         target = _target(job, samples)
@@ -225,13 +226,8 @@ def _target(job: Job, samples: Sequence[Sample]) -> Any:
     if not METHODS[job.method].explains:
         return "predicted"
     if job.target in ("", "predicted") and job.model.classes:
-        return _predicted(job.model, samples, job.batch)
+        return predicted(job.model, samples, job.batch)
     return job.target or "predicted"
-
-
-def _predicted(model: Model, samples: Sequence[Sample], batch: int) -> list[int]:
-    found: list[int] = model.logits(list(samples), batch=batch).argmax(1).tolist()
-    return found
 
 
 def _translated(model: Model, other: Model, target: Any) -> Any:
@@ -243,17 +239,7 @@ def _translated(model: Model, other: Model, target: Any) -> Any:
 
 def _maps(job: Job, samples: Sequence[Sample], target: Any) -> list[list[Grid]]:
     """Return the maps of images, of what is image on them."""
-    layers: Any = [layer for layer in job.layers if layer is not None] or "all"
-    found = explain(
-        job.model,
-        list(samples),
-        job.method,
-        layers=layers,
-        target=target,
-        params=job.params,
-        batch=job.batch,
-    )
-    return _crops(found)
+    return _crops(explained(job, samples, target))
 
 
 def _tried(job: Job, samples: Sequence[Sample], target: Any) -> Sequence[Layers]:
@@ -284,11 +270,11 @@ def _crops(maps: Maps) -> list[list[Grid]]:
 def _content(values: Grid, geometry: Geometry) -> Grid:
     if np.array_equal(geometry.content, (0, 0, *geometry.size)):
         return values
-    seen = geometry.content_mask()
-    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
-    if not len(rows):
+    seen = mask_pixels(geometry.content_mask())
+    if seen is None:
         return values
-    return values[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    x0, y0, x1, y1 = seen
+    return values[y0:y1, x0:x1]
 
 
 def _partner_maps(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from sightline.records import UnknownNameError
@@ -19,8 +20,10 @@ __all__ = [
     "CHECKS",
     "CURVES",
     "MEASURES",
+    "RELIABLE",
     "SIMILARITIES",
     "STAGED",
+    "UNRELIABLE",
     "WAYS",
     "WHOLE",
     "Check",
@@ -30,6 +33,7 @@ __all__ = [
     "Similarity",
     "Way",
     "check_rows",
+    "guide_of",
 ]
 
 # How stages are randomised, the usual first.
@@ -53,6 +57,8 @@ Measure: TypeAlias = Literal[
     "random_logit",
 ]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
+RELIABLE, UNRELIABLE = 0.3, 0.6
+"""Where the guide's rule for the sanity check draws its lines."""
 # Maps that know nothing of the model, beside the methods of a study.
 BASELINES = ("random", "centre", "edge")
 
@@ -179,6 +185,19 @@ for _card in (
     ),
 ):
     CHECKS.add(_card.name, _card)
+
+
+def guide_of(similarity: float) -> str:
+    """Return what the guide says of a similarity to random weights; "" where there is none.
+
+    >>> [guide_of(value) for value in (0.29, 0.3, 0.61)]
+    ['reliable', 'between', 'unreliable']
+    """
+    if isnan(similarity):
+        return ""
+    if similarity < RELIABLE:
+        return "reliable"
+    return "unreliable" if similarity > UNRELIABLE else "between"
 
 
 def check_rows(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.explaining import naming, read_indices, read_size
+from sightline.cli.explaining import load_fitted, read_indices
 from sightline.cli.option_words import TARGET_HELP, check_target, read_option, read_target
 from sightline.cli.options import (
     DeviceOption,
@@ -17,8 +17,8 @@ from sightline.cli.options import (
     SizeOption,
 )
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
-from sightline.cli.stores import counted
 from sightline.records import InputError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,17 +124,13 @@ def _analyse(
 ) -> "Analysis":
     from sightline.cli.figuring_images import annotation_of
     from sightline.data.images import image_size
-    from sightline.models import load_model  # before maps: it names what is not installed
 
     image_size(files[0])  # before anything takes time
     check_target(target)
     annotation = annotation_of(*files)
     if target == "label" and annotation is None:
         raise InputError("--target label: give --annotations, which say the label of the image")
-    side = read_size(way[2])
-    model = load_model(way[0], fit=way[1], device=way[3])
-    with naming(f"--size {way[2]}"):
-        model = model.fitted(size=side)
+    model = load_fitted(*way)
     from sightline.analysis import analyse as analyse_image
 
     goal = read_target(target, model)

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.option_words import DATA_EXAMPLE, read_option, split_data
+from sightline.cli.option_words import DATA_EXAMPLE, data_choice, name_in_store, read_option
 from sightline.cli.options import DeviceOption, FitOption, FoundJsonOption, ModelOption
 from sightline.cli.printing import add_row, new_table, own_name, progress, show, show_json
-from sightline.cli.stores import counted
 from sightline.records import InputError, MissingPackageError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from sightline.prototypes.nature import Effect
     from sightline.results import RelevanceMean, StoredBenchmark
-    from sightline.runner.benchmarking import BenchmarkJob, BenchmarkPlan
+    from sightline.runner import BenchmarkJob, BenchmarkPlan
+    from sightline.store import BenchmarkFolder
     from sightline.study.benchmark import Benchmark, DataChoice
 
 __all__ = ["benchmark"]
@@ -33,7 +34,7 @@ _SHOWN = 12  # prototypes whose nature is told
 
 def _show_example(wanted: bool) -> None:
     if wanted:
-        from sightline.study.benchmark import example_benchmark
+        from sightline.study.template import example_benchmark
 
         typer.echo(example_benchmark(), nl=False)
         raise typer.Exit
@@ -84,7 +85,7 @@ def benchmark(
         str,
         typer.Option(
             help="Which pixels make a patch similar: upsampling, saliency, smoothgrad, "
-            "gradient_x_input, random_gradient (a control)."
+            "input_x_gradient, random_gradient (a control)."
         ),
     ] = "upsampling",
     method: Annotated[
@@ -136,7 +137,8 @@ def benchmark(
     What is done already is kept: stopped or killed, the same command goes on where it was.
     """
     from sightline.models import load_model  # first: it names what is not installed
-    from sightline.runner.benchmarking import BenchmarkJob, plan_benchmark
+    from sightline.runner import BenchmarkJob, plan_benchmark
+    from sightline.store.prototypes import check_place
     from sightline.study.benchmark import load_benchmark
 
     where, named = _place(out, store, name, config)
@@ -155,7 +157,8 @@ def benchmark(
         batch=batch,
     )
     if dry_run:
-        show(*_plan_lines(plan_benchmark(asked), where, named))
+        folder = check_place(where, named)  # before images are looked at
+        show(*_plan_lines(plan_benchmark(asked), folder, overwrite))
         return
     found = _run(asked, where, named, overwrite, config, quiet or asked_for.quiet or as_json)
     if as_json:
@@ -176,12 +179,7 @@ def _place(
         return out or Path(), None
     from sightline.store import benchmark_folder
 
-    try:
-        benchmark_folder(store, name or config.stem)
-    except InputError as error:
-        hint = "; --name gives another one" if name is None else ""
-        raise InputError(f"{error}{hint}") from None
-    return store, name or config.stem
+    return store, name_in_store(benchmark_folder, store, name, config.stem)
 
 
 def _choice(
@@ -195,23 +193,18 @@ def _choice(
 
     The regions of CUB are its segmentations where relevance is asked for, unless it is said.
     """
-    from sightline.study.benchmark import DataChoice
-
-    name, place, options = split_data(text, option)
-    for key, value in given.items():
-        if value is not None and key in options:
+    chosen = data_choice(text, option)
+    own = {name: getattr(chosen, name) for name in ("path", "split", "count")}
+    said = own | dict(chosen.options)
+    beside = {**given, "path": None if path is None else str(path)}
+    for key, value in beside.items():
+        if value is not None and said.get(key) is not None:
             raise InputError(f"--{key} is said in {option} {text} as well: leave one of them out")
-        if value is not None:
-            options[key] = value
-    if path is not None and place is not None:
-        raise InputError(f"--path is said in {option} {text} as well: leave one of them out")
-    if name == "cub" and config.relevance_analysis is not None:
-        options.setdefault("regions", "mask")
-    where = str(path) if path is not None else place
-    chosen = DataChoice(name, where, options.pop("split", None), options.pop("count", None))
-    if chosen.count is not None and (not isinstance(chosen.count, int) or chosen.count < 1):
-        raise InputError(f"{option} {text}: count must be 1 or more, got {chosen.count!r}")
-    return replace(chosen, options=options)
+    said |= {key: value for key, value in beside.items() if value is not None}
+    if chosen.name == "cub" and config.relevance_analysis is not None:
+        said.setdefault("regions", "mask")
+    own = {name: said.pop(name) for name in own}
+    return replace(chosen, **own, options=said)
 
 
 def _run(
@@ -253,12 +246,10 @@ def _draw(found: "StoredBenchmark", path: Path) -> None:
 # --- what is printed ------------------------------------------------------------------------------
 
 
-def _plan_lines(plan: "BenchmarkPlan", where: Path, name: str | None) -> Iterator[str]:
+def _plan_lines(plan: "BenchmarkPlan", folder: "BenchmarkFolder", overwrite: bool) -> Iterator[str]:
     """Yield what a benchmark would compute."""
     from sightline.runner.benchmarking import parts_left
-    from sightline.store import BenchmarkFolder, benchmark_folder
 
-    folder = where if name is None else benchmark_folder(where, name)
     config, asked = plan.asked.config, plan.asked
     whose = "classes" if asked.method else "prototypes"
     count = len(plan.prototypes)
@@ -274,9 +265,9 @@ def _plan_lines(plan: "BenchmarkPlan", where: Path, name: str | None) -> Iterato
         copies = pairs * (1 + modes * len(names))
         drops = counted(len(plan.ids("drops")), "image")
         yield f"Perturbations: {', '.join(names)} of {drops}: {copies:,} copies for the model"
-    left = parts_left(plan, BenchmarkFolder(folder))
+    left = parts_left(plan, folder, overwrite=overwrite)
     yield f"Parts: {left} of {len(plan.parts)} to do"
-    yield f"Results would go to {folder}"
+    yield f"Results would go to {folder.path}"
 
 
 def _summary(found: "StoredBenchmark") -> "Iterator[Table | str]":
@@ -312,7 +303,7 @@ def _between(low: float, high: float) -> str:
 def _relevance_table(found: "StoredBenchmark") -> "Table":
     """Return the relevance of prototypes and patches beside chance."""
     lost = ("undefined",) if any(one.undefined for one in found.relevance_means) else ()
-    right = ("mean", "95% interval", "chance", "above", "lines", *lost)
+    right = ("mean", "95% interval", "chance", "above", "count", *lost)
     table = new_table("Do they lie on the object?", ("relevance",), right)
     for one in found.relevance_means:
         kind = "prototypes" if one.kind == "prototype" else "patches"

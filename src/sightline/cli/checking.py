@@ -12,9 +12,10 @@ from sightline.checks.table import WHOLE, Similarity
 from sightline.cli.option_words import split_commas
 from sightline.cli.options import TablesJsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
-from sightline.cli.stores import counted, frame_blocks, frame_records, note_lines
+from sightline.cli.stores import frame_blocks, frame_records, note_lines
 from sightline.cli.studies import RunOptions, run_and_watch
 from sightline.records import InputError, SightlineError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sightline.cli.option_words import number_or_word
 from sightline.cli.options import JsonOption, TableOutOption
 from sightline.cli.printing import show, show_json
 from sightline.cli.stores import (
     comparison_blocks,
     frame_blocks,
     frame_records,
-    number_or_word,
 )
 from sightline.records import InputError
 from sightline.records.choices import By

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from sightline.cli.detection_tables import comparison_blocks, result_blocks
+from sightline.cli.option_words import name_in_store
 from sightline.cli.printing import show, show_json, working
 from sightline.records import InputError
 
@@ -16,7 +17,6 @@ __all__ = ["detect"]
 
 Protocol: TypeAlias = Literal["coco", "voc", "simple"]
 Pixel: TypeAlias = Literal["continuous", "inclusive"]
-Format: TypeAlias = Literal["coco", "voc", "yolo"]
 
 
 def detect(
@@ -115,8 +115,7 @@ def detect(
     """
     from sightline.detection import as_tables, evaluate_detections
 
-    if name is not None and store is None:
-        raise InputError("--name needs --store")
+    place = _place(store, name, found)
     if protocol != "coco" and (ci is not None or against is not None):
         asked = "--ci" if against is None else "--against"
         raise InputError(f"{asked} needs --protocol coco; got {protocol}")
@@ -133,7 +132,7 @@ def detect(
             other = evaluate_detections(*tables, **options)
             compared = results.compare(other, confidence=ci or 0.95, resamples=resamples, seed=seed)
     with working("Writing"):
-        written = _write(results, (truth, found), confidence, out, store, name)
+        written = _write(results, (truth, found), confidence, out, place)
     if as_json:
         show_json(_content(results, compared))
         return
@@ -152,36 +151,39 @@ def _content(results: "DetectionResults", compared: "DetectorComparison | None")
     return results.to_dict() | {"against": plain_value(lines)}
 
 
+def _place(store: Path | None, name: str | None, found: Path) -> tuple[Path, str] | None:
+    """Return the store and the name in it; what does not fit is told before the work."""
+    if store is None:
+        if name is not None:
+            raise InputError("--name needs --store")
+        return None
+    from sightline.store import detection_folder
+
+    return store, name_in_store(detection_folder, store, name, found.stem)
+
+
 def _write(
     results: "DetectionResults",
     sources: tuple[Path, Path],
     confidence: float,
     out: Path | None,
-    store: Path | None,
-    name: str | None,
+    place: tuple[Path, str] | None,
 ) -> list[str]:
     """Write files and fill the store where that was asked for; return lines about it."""
-    if out is None and store is None:
+    if out is None and place is None:
         return []
     from sightline.analysis import write_detection_report
-    from sightline.store import describe_source, detection_folder, detection_parts, write_detection
+    from sightline.store import describe_source, detection_parts, write_detection
 
-    called = name or sources[1].stem
-    if store is not None:
-        try:
-            detection_folder(store, called)  # a name that does not fit is told before the work
-        except InputError as error:
-            hint = "; --name gives another one" if name is None else ""
-            raise InputError(f"{error}{hint}") from None
     parts = detection_parts(results, confidence=confidence)
     lines = []
     if out is not None:
         written = write_detection_report(parts, out)
         lines.append(f"Tables and figures ({len(written)}): {out}")
-    if store is not None:
+    if place is not None:
         named = zip(("ground_truth", "detections"), sources, strict=True)
         about = {side: describe_source(path) for side, path in named}
-        lines.append(f"In the store: {write_detection(store, called, parts, sources=about)}")
+        lines.append(f"In the store: {write_detection(*place, parts, sources=about)}")
     return lines
 
 

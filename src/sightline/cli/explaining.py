@@ -32,6 +32,7 @@ __all__ = [
     "check_outputs",
     "explain_images",
     "fit_words",
+    "load_fitted",
     "make_maps",
     "naming",
     "read_indices",
@@ -153,16 +154,14 @@ def explain_images(options: Options, move: Move) -> Explained:
 
 def make_maps(options: Options, move: Move, watch: _Watch | None = None) -> Made:
     """Make the maps that the options ask for, and find what the model takes the images for."""
-    from sightline.models import load_model  # before maps: it names what is not installed
+    import sightline.models  # noqa: F401  (before maps: it names what is not installed)
 
     watch = watch or _Watch()
     _check_asked(options)
-    size = read_size(options.size)
+    read_size(options.size)  # raises before images are looked at
     images, skipped = _pick(options.images, options.skip_bad)
     check_kept(options, images)
-    model = load_model(options.model, fit=options.fit, device=options.device)
-    with naming(f"--size {options.size}"):
-        model = model.fitted(size=size)
+    model = load_fitted(options.model, options.fit, options.size, options.device)
     cards = _cards(options, model, len(images))
     calls = _calls(options, cards, model)
     _check_tiles(options, calls)
@@ -201,6 +200,16 @@ def naming(option: str) -> Iterator[None]:
         if str(error).startswith("--"):
             raise
         raise type(error)(f"{option}: {error}") from error
+
+
+def load_fitted(name: str, fit: str | None, size: str | None, device: str | None) -> Model:
+    """Load a model that takes inputs of the size that `--size` says."""
+    from sightline.models import load_model
+
+    side = read_size(size)
+    model = load_model(name, fit=fit, device=device)
+    with naming(f"--size {size}"):
+        return model.fitted(size=side)
 
 
 def check_outputs(options: Options) -> None:

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from sightline.cli.explaining import Options
+from sightline.cli.option_words import number_or_word
 from sightline.cli.printing import progress, show
-from sightline.cli.stores import number_or_word
 from sightline.records import InputError
 
 __all__ = ["figure"]

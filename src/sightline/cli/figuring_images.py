@@ -12,7 +12,7 @@ from sightline.cli.explaining import Made, Options, make_maps
 from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     import pandas as pd
@@ -57,8 +57,10 @@ class _View(NamedTuple):
     @property
     def notes(self) -> dict[str, str]:
         """The score of each map in words; none where nothing is annotated."""
+        from sightline.report.words import score_words
+
         known = self.scores if "value" in self.scores else self.scores[:0]
-        return {row["name"]: _said(row) for row in known.to_dict("records")}
+        return {row["name"]: score_words(row) for row in known.to_dict("records")}
 
 
 def draw_of_image(name: str, asked: Asked, move: Move) -> Drawn:
@@ -148,13 +150,6 @@ def _scores(tiles: list[ImageMap], annotation: Annotation | None, metric: str) -
             row |= {name: found[name] for name in ("metric", "value", "chance")}
         rows.append(row)
     return pd.DataFrame(rows).astype({"layer": "Int64"})
-
-
-def _said(row: Mapping[Any, Any]) -> str:
-    value, chance = row["value"], row["chance"]
-    if np.isnan(value):
-        return f"{row['metric']} undefined"
-    return f"{row['metric']} {value:.2f}" + ("" if np.isnan(chance) else f" (chance {chance:.2f})")
 
 
 def _head(made: Made) -> str:

@@ -47,11 +47,21 @@ def draw_from_store(
 
     card = FIGURES[name]
     wanted = formats_of(out, formats)  # before anything takes time
+    _check_used(name, choice)
     with open_results(store) as results, progress("Drawing") as move:
         drawn = StoreFigures(results, progress=move).draw(name, choice)
     written = write_drawn(drawn, base_of(out, card.file), wanted, dpi=dpi)
     show(f"{card.title}: {drawn.about}", *(f"Written: {path}" for path in written))
     return written
+
+
+def _check_used(name: str, choice: "Choice") -> None:
+    """Refuse options that a figure does not go by."""
+    from sightline.report import StoreFigures
+
+    if name in StoreFigures.names():
+        for option in StoreFigures.unused(name, choice):
+            raise InputError(f"--{option} is not for figure {name!r}: it says nothing there")
 
 
 def write_drawn(drawn: "Drawn", base: Path, formats: list[str], *, dpi: int = 200) -> list[Path]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from sightline.cli.option_words import DATA_EXAMPLE, split_data
+from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice
 from sightline.cli.options import DeviceOption, DoneJsonOption
 from sightline.cli.printing import listed, own_name, progress, show, show_json
 from sightline.records import InputError
@@ -134,14 +134,7 @@ def read_data(text: str, option: str) -> "Dataset":
     InputError
         If it says none; the message names the option.
     """
-    from sightline.data import load_dataset
-    from sightline.records import SightlineError
-
-    name, path, options = split_data(text, option)
-    try:
-        return load_dataset(name, path, **options)
-    except SightlineError as error:
-        raise type(error)(f"{option} {text}: {error}") from error
+    return open_choice(data_choice(text, option), option)
 
 
 def read_held_out(text: str | None) -> "HeldOut":

@@ -1,35 +1,24 @@
-"""The tables about models and methods, and what is said about maps that were made."""
-
-from __future__ import annotations
+"""`sightline models` and `sightline methods`: the commands, and their tables."""
 
 import json
-import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from sightline.cli.printing import SHOWN_NAMES, add_row, listed, new_table
+import typer
+
+from sightline.cli.options import JsonOption, TablesJsonOption
+from sightline.cli.printing import add_row, listed, new_table, show, show_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.table import Table
 
-    from sightline.cli.explaining import Explained, Options
-    from sightline.maps import Maps, Method
+    from sightline.maps import Method
     from sightline.models import Model, ModelCard
     from sightline.models.families import Family
 
-__all__ = [
-    "describe_explained",
-    "describe_family",
-    "describe_method",
-    "describe_model",
-    "explained_lines",
-    "families_table",
-    "methods_blocks",
-    "models_table",
-]
+__all__ = ["show_methods", "show_models"]
 
 _OWN = (
     "One of your own: hf:FOLDER (config.json, model.safetensors), hf:ID of the hub, timm:NAME, "
@@ -41,7 +30,26 @@ _OWN = (
 # --- models --------------------------------------------------------------------------------------
 
 
-def models_table(cards: Iterable[ModelCard]) -> Table:
+def show_models(
+    as_json: TablesJsonOption = False,
+) -> None:
+    """List the models that can be loaded by name, and the kinds that can be loaded from files."""
+    from sightline.models import MODELS
+    from sightline.models.detectors import DETECTORS
+    from sightline.models.families import FAMILIES
+
+    if as_json:
+        models = [describe_model(card) for card in MODELS.values()]
+        kinds = {"families": FAMILIES, "detectors": DETECTORS}
+        found = {n: [describe_family(*item) for item in kind.items()] for n, kind in kinds.items()}
+        show_json({"models": models, **found})
+    else:
+        families = families_table([*FAMILIES.items(), *DETECTORS.items()])
+        show(models_table(MODELS.values()), families)
+        show("Next, which methods fit one: sightline methods --model demo/vit")
+
+
+def models_table(cards: Iterable["ModelCard"]) -> "Table":
     """Return the models by name."""
     table = new_table("Models by name", ["name", "what it is"], ["layers", "input", "accuracy"])
     table.columns[0].no_wrap = True
@@ -66,7 +74,7 @@ def _accuracy(figures: dict[str, float]) -> str:
     return f"{figures['knn']:.1%}\n(k-NN)" if "knn" in figures else "–"
 
 
-def describe_model(card: ModelCard) -> dict[str, Any]:
+def describe_model(card: "ModelCard") -> dict[str, Any]:
     """Return what a card and the configuration beside it know, for JSON; weights are not read."""
     base = card.details.get("base", card.name)  # a variant has no copy of these
     config, processor = (_read(base, file) for file in ("config", "preprocessor_config"))
@@ -96,7 +104,7 @@ def _read(name: str, file: str) -> dict[str, Any]:
     return found
 
 
-def families_table(families: Iterable[tuple[str, Family]]) -> Table:
+def families_table(families: Iterable[tuple[str, "Family"]]) -> "Table":
     """Return the kinds of networks that are loaded from a folder or the hub."""
     table = new_table(
         "Kinds that hf: loads, by model_type in config.json",
@@ -118,7 +126,7 @@ def families_table(families: Iterable[tuple[str, Family]]) -> Table:
     return table
 
 
-def describe_family(kind: str, family: Family) -> dict[str, Any]:
+def describe_family(kind: str, family: "Family") -> dict[str, Any]:
     """Return what a family offers, for JSON."""
     some = SimpleNamespace(num_register_tokens=1)
     names = {"register": "registers"}
@@ -134,7 +142,26 @@ def describe_family(kind: str, family: Family) -> dict[str, Any]:
 # --- methods -------------------------------------------------------------------------------------
 
 
-def methods_blocks(cards: Iterable[Method], model: Model | None) -> Iterator[Table | str]:
+def show_methods(
+    model: Annotated[
+        str | None,
+        typer.Option(help="Only the methods that fit this model, and what the others lack."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the methods that make maps: what each shows, what it needs, what it costs."""
+    from sightline.models import load_model
+
+    loaded = None if model is None else load_model(model)
+    from sightline.maps import METHODS  # after models, which name what is not installed
+
+    if as_json:
+        show_json([describe_method(card, loaded) for card in METHODS.values()])
+    else:
+        show(*methods_blocks(METHODS.values(), loaded))
+
+
+def methods_blocks(cards: Iterable["Method"], model: "Model | None") -> "Iterator[Table | str]":
     """Yield the methods; with a model what it lacks for some, then those that fit it."""
     every = list(cards)
     if model is None:
@@ -154,7 +181,7 @@ def methods_blocks(cards: Iterable[Method], model: Model | None) -> Iterator[Tab
     yield _needs_table(fitting)
 
 
-def _shows_table(title: str, cards: list[Method]) -> Table:
+def _shows_table(title: str, cards: list["Method"]) -> "Table":
     table = new_table(title, ["name", "what the map shows"])
     table.columns[0].no_wrap = True
     for card in _by_group(table, cards):
@@ -165,7 +192,7 @@ def _shows_table(title: str, cards: list[Method]) -> Table:
     return table
 
 
-def _needs_table(cards: list[Method]) -> Table:
+def _needs_table(cards: list["Method"]) -> "Table":
     columns = ["name", "group", "sign", "maps by", "needs"]
     table = new_table("What they give and need", columns)
     for column in table.columns[:-1]:
@@ -181,7 +208,7 @@ def _needs_table(cards: list[Method]) -> Table:
     return table
 
 
-def _by_group(table: Table, cards: list[Method]) -> Iterator[Method]:
+def _by_group(table: "Table", cards: list["Method"]) -> Iterator["Method"]:
     """Yield methods, with a line between groups."""
     group = cards[0].group if cards else ""
     for card in cards:
@@ -196,102 +223,10 @@ def _word(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def describe_method(card: Method, model: Model | None = None) -> dict[str, Any]:
+def describe_method(card: "Method", model: "Model | None" = None) -> dict[str, Any]:
     """Return the record of a method, for JSON; with a model, also what that lacks for it."""
     hidden = ("function", "of_maps", "layered", "headed", "needs", "params")
     said = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in hidden}
     said["by"] = ["layer"] * card.layered + ["head"] * card.headed
     said["needs"], said["params"] = list(card.needs), dict(card.params)
     return said if model is None else {**said, "lacks": card.lacks(model)}
-
-
-# --- maps that were made -------------------------------------------------------------------------
-
-
-def explained_lines(found: Explained, options: Options, program: str) -> Iterator[str]:
-    """Yield lines about maps that were made: where they are, what was seen, what can follow."""
-    if options.out is not None:
-        rest = f" (the first {found.drawn} of {len(found.images)} images)"
-        yield f"Picture: {options.out}{rest if found.drawn < len(found.images) else ''}"
-    if found.written is not None:
-        yield f"Maps ({len(found.written.keys)}): {options.maps}"
-    said = [f"{image.name} {_share(*pair)}" for image, pair in _predictions(found)]
-    yield from listed(f"Predicted by {found.model.name}", said, SHOWN_NAMES)
-    if found.skipped:
-        yield "\n  ".join([f"Images left out ({len(found.skipped)}):", *found.skipped])
-    if found.refused:
-        whys = [f"{name}: {why}" for name, why in found.refused.items()]
-        yield "\n  ".join([f"Methods left out ({len(whys)}):", *whys])
-    times = ", ".join(f"{step} {seconds:.2f}" for step, seconds in found.seconds.items())
-    yield f"Seconds: {sum(found.seconds.values()):.1f}, of which {times}"
-    yield from _next_lines(found, options, program)
-
-
-def _share(name: str, share: float) -> str:
-    from sightline.maps.picture import class_words
-
-    return f"{class_words(name)} ({share:.1%})"
-
-
-def _predictions(found: Explained) -> Iterator[tuple[Any, tuple[str, float]]]:
-    return zip(found.images, found.predicted or [], strict=False)
-
-
-def _next_lines(found: Explained, options: Options, program: str) -> Iterator[str]:
-    if found.written is not None and found.written.by_image:
-        sign = found.maps[0].sign
-        command = [program, "score", str(options.maps), "--annotations", "annotations.json"]
-        command += ["--out", "scores.csv"] + ["--sign", sign] * (sign != "positive")
-        yield f"Next, score the maps against your annotations:\n  {shlex.join(command)}"
-    elif found.written is not None:
-        yield (
-            "To score maps, write one for each image, of the whole image: one method, layer and "
-            "head; with --fit letterbox add --resolution pixels, and do not crop."
-        )
-    elif any(len(one.layers) == 1 and one.layers[0] is not None for one in found.maps):
-        yield "Next: --layer all shows every layer, --maps maps.safetensors keeps the numbers."
-    elif found.scorable:
-        yield "Next: --maps maps.safetensors keeps the numbers, to be scored."
-    else:
-        yield "Next: --maps maps.safetensors keeps the numbers."
-
-
-def describe_explained(found: Explained, options: Options) -> dict[str, Any]:
-    """Return what was done, for JSON."""
-    images: list[dict[str, Any]] = [
-        {"image": image.name, "path": str(image.path), "size": list(image.size), "predicted": None}
-        for image in found.images
-    ]
-    for entry, (name, share) in zip(images, found.predicted, strict=False):
-        entry["predicted"] = {"class": name, "probability": share}
-    return {
-        "model": found.model.name,
-        "digest": found.model.digest,
-        "fit": found.model.preprocess.fit,
-        "images": images,
-        "skipped": found.skipped,
-        "refused": found.refused,
-        "methods": [_describe_maps(one) for one in found.maps],
-        "out": None if options.out is None else str(options.out),
-        "drawn": found.drawn,
-        "maps": None if options.maps is None else str(options.maps),
-        "keys": None if found.written is None else list(found.written.keys),
-        "can_be_scored": found.written is not None and found.written.by_image,
-        "seconds": sum(found.seconds.values()),
-        "steps": found.seconds,
-    }
-
-
-def _describe_maps(maps: Maps) -> dict[str, Any]:
-    return {
-        "method": maps.method,
-        "layers": list(maps.layers),
-        "heads": list(maps.heads),
-        "sign": maps.sign,
-        "targets": list(maps.targets),
-        "params": dict(maps.params),
-        "grids": list(
-            dict.fromkeys("{}x{}".format(*g.grid) for image in maps.geometries for g in image)
-        ),
-        "seconds": maps.seconds,
-    }

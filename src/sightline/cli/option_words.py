@@ -1,4 +1,4 @@
-"""What options say that several commands share: `--target`, and name=value."""
+"""What options say that several commands share: targets, name=value, data sets, lists of ids."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sightline.records import InputError, SightlineError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sightline.data.choice import DataChoice
     from sightline.data.dataset import Dataset
     from sightline.maps.targets import Target
@@ -20,11 +22,13 @@ __all__ = [
     "check_target",
     "data_choice",
     "is_classless",
+    "name_in_store",
+    "number_or_word",
     "open_choice",
+    "read_ids",
     "read_option",
     "read_target",
     "split_commas",
-    "split_data",
 ]
 
 DATA_EXAMPLE = "facades,count=2000,seed=1 or folder:PATH,split=train"
@@ -107,7 +111,45 @@ def split_commas(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def split_data(text: str, option: str) -> tuple[str, str | None, dict[str, Any]]:
+def number_or_word(option: str, text: str | None, words: tuple[str, ...]) -> str | int | None:
+    """Return the number of a layer or head, or one of the words that stand for some."""
+    if text is None or text in words:
+        return text
+    try:
+        return int(text)
+    except ValueError as error:
+        known = f"{', '.join(('a number', *words[:-1]))} or {words[-1]}"
+        raise InputError(f"--{option} must be {known}, got {text!r}") from error
+
+
+def name_in_store(
+    folder_of: Callable[[Path, str], object], store: Path, name: str | None, usual: str
+) -> str:
+    """Return the name of results in a store: `--name`, or the usual one.
+
+    Raises
+    ------
+    InputError
+        If there can be no folder of that name.
+    """
+    try:
+        folder_of(store, name or usual)
+    except InputError as error:
+        hint = "; --name gives another one" if name is None else ""
+        raise InputError(f"{error}{hint}") from None
+    return name or usual
+
+
+def read_ids(path: Path) -> list[str]:
+    """Return the ids of images in a file of `--images`, one on each line."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"--images {path}: cannot be read as text: {error}") from error
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _split_data(text: str, option: str) -> tuple[str, str | None, dict[str, Any]]:
     """Return name, path and options of the data set that NAME[:PATH][,option=value…] says.
 
     Raises
@@ -117,7 +159,7 @@ def split_data(text: str, option: str) -> tuple[str, str | None, dict[str, Any]]
 
     Examples
     --------
-    >>> split_data("folder:my/images,split=train", "--data")
+    >>> _split_data("folder:my/images,split=train", "--data")
     ('folder', 'my/images', {'split': 'train'})
     """
     parts = re.fullmatch(r"([A-Za-z_]+)(?::(.*?))?((?:,[a-z_]+=[^,]*)*)", text)
@@ -142,7 +184,7 @@ def data_choice(text: str, option: str) -> DataChoice:
     """
     from sightline.data.choice import DataChoice
 
-    name, path, options = split_data(text, option)
+    name, path, options = _split_data(text, option)
     split, count = options.pop("split", None), options.pop("count", None)
     if count is not None and (type(count) is not int or count < 1):
         raise InputError(f"{option} {text}: count must be 1 or more, got {count!r}")

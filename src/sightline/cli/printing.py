@@ -33,6 +33,7 @@ __all__ = [
     "show",
     "show_json",
     "show_log",
+    "timespan",
     "working",
 ]
 
@@ -44,6 +45,23 @@ def printable(text: str) -> str:
     return "".join(
         c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def timespan(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> timespan(0.2), timespan(8.2), timespan(95), timespan(7300)
+    ('<1 s', '8 s', '1 min 35 s', '2 h 2 min')
+    """
+    whole = round(seconds)
+    if not whole and seconds > 0:
+        return "<1 s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours} h {minutes} min"
 
 
 @cache

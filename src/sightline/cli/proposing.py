@@ -2,13 +2,20 @@
 
 import shlex
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice, read_option
+from sightline.cli.option_words import (
+    DATA_EXAMPLE,
+    data_choice,
+    open_choice,
+    read_ids,
+    read_option,
+)
 from sightline.cli.options import ComparedLayerOption, DeviceOption, FoundJsonOption
 from sightline.cli.printing import add_row, new_table, number, own_name, progress, show, show_json
 from sightline.records import InputError
@@ -97,11 +104,10 @@ def propose(
     options = dict(read_option(one) for one in option or [])
     options |= {name: value for name, value in given.items() if value is not None}
     dataset = open_choice(choice, "DATA")
-    chosen = dataset if images is None else dataset.select(_ids(images))
+    chosen = dataset if images is None else dataset.select(read_ids(images))
     made = make_proposer(proposer, model, **options)
-    with progress("Looking") as move:
-        told = None if quiet or as_json else move
-        found = find(chosen, made, labels=label, most=most, progress=told)
+    with nullcontext(None) if quiet or as_json else progress("Looking") as move:
+        found = find(chosen, made, labels=label, most=most, progress=move)
     found = replace(found, data=data)
     write_proposals(found, out)
     if picture is not None:
@@ -123,14 +129,6 @@ def _check_files(out: Path, picture: Path | None, force: bool) -> None:
     for path in (out, picture):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path}: is there already; --force replaces it")
-
-
-def _ids(path: Path) -> list[str]:
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise InputError(f"--images {path}: cannot be read as text: {error}") from error
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _draw(found: "Proposals", dataset: "Dataset", path: Path) -> None:

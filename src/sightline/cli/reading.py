@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from sightline.cli.option_words import number_or_word
 from sightline.cli.options import JsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
     compact,
-    counted,
     difference_blocks,
     frame_blocks,
     frame_records,
     layer_lines,
     leaderboard_blocks,
     note_lines,
-    number_or_word,
     without_intervals,
 )
 from sightline.records import InputError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,19 +97,22 @@ def show_store(
     """
     from sightline.results import detection_table, open_results
 
+    asked = {
+        "metric": metric,
+        "model": model,
+        "method": method,
+        "layer": number_or_word("layer", layer, ("best", "last", "split", "all")),
+        "head": number_or_word("head", head, ("all",)),
+        "percentile": percentile,
+    }
+    given = {option: value for option, value in asked.items() if value is not None}
     if by == "detection":
+        for option in given:
+            raise InputError(f"--by detection takes no --{option}")
         _show_detection(detection_table(store), store, as_json=as_json)
         return
     with open_results(store) as results:
-        given = {
-            "metric": metric,
-            "model": model,
-            "method": method,
-            "layer": number_or_word("layer", layer, ("best", "last", "split", "all")),
-            "head": number_or_word("head", head, ("all",)),
-            "percentile": percentile,
-        }
-        frame = _table(results, by, {k: v for k, v in given.items() if v is not None})
+        frame = _table(results, by, given)
         name = results.study["name"]
     metric = frame.attrs.get("metric", "")
     if as_json:

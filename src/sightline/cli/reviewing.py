@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice
+from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice, read_ids
 from sightline.cli.options import JsonOption
 from sightline.cli.printing import (
     add_row,
@@ -95,7 +95,7 @@ def draw(
         raise InputError("--images picks by hand and takes no --count, --seed, --by")
     dataset = open_choice(choice, "DATA")
     if images is not None:
-        found = pick_gold(dataset, _lines(images), choice=choice)
+        found = pick_gold(dataset, read_ids(images), choice=choice)
     else:
         found = draw_gold(dataset, count or 0, seed or 0, by=by, choice=choice)
     if out.exists() and read_gold(out).to_dict() != found.to_dict():
@@ -119,14 +119,6 @@ def show_gold(
         show_json(found.to_dict() | {"notes": list(found.notes)})
         return
     show(*_gold_blocks(found), *found.images)
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"--images {path}: cannot be read as text: {error}") from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _gold_blocks(found: "Gold") -> "list[Table | str]":
@@ -333,7 +325,7 @@ def ask(
 ) -> None:
     """Add questions about maps, which people then answer on the page Rating without the names."""
     from sightline.completion.journal import Journal
-    from sightline.completion.rating import draw_images, draw_tasks
+    from sightline.completion.rating_tasks import draw_images, draw_tasks
     from sightline.results import open_results
 
     with open_results(store) as results, Journal.open(folder) as journal:

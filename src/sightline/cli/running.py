@@ -10,9 +10,9 @@ from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from sightline.cli.printing import add_row, console, new_table, show
-from sightline.cli.stores import counted, timespan
+from sightline.cli.printing import add_row, console, new_table, show, timespan
 from sightline.executors import Run, Watch
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -44,12 +44,12 @@ def plan_lines(plan: "Plan") -> list[str]:
     maps = sum(source.maps_per_image for source in plan.sources) * plan.images
     checks = len({(s.name, s.method, s.target, s.part) for s in plan.sources if s.part})
     models = len({source.name for source in plan.sources if source.kind != "given"})
-    given = any(source.kind == "given" for source in plan.sources)
+    lack = any(note.startswith("No map of ") for note in plan.notes)
     parts = [
         f"{counted(plan.images, 'image')} with {counted(regions, 'region')}",
         *([counted(models, "model")] if models else []),
         counted(len({one.method for one in plan.sources if one.kind != "check"}), "method"),
-        f"{'up to ' if given and plan.notes else ''}{counted(maps, 'map')}",  # notes say which lack
+        f"{'up to ' if lack else ''}{counted(maps, 'map')}",
         *([counted(checks, "check")] if checks else []),
         counted(len(plan.tasks), "task"),
     ]

@@ -1,19 +1,131 @@
-"""What `sightline score` decides before it scores: the sign, and whether maps fit at all."""
+"""`sightline score`: maps that others made, against annotations."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+import typer
 
+from sightline.cli.option_words import split_commas
+from sightline.cli.printing import progress, show, show_json
+from sightline.cli.tables import notes, score_report, summary_table
 from sightline.records import InputError
+from sightline.records.choices import Sign, Ties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from sightline.data import MapFiles
-    from sightline.records.choices import Sign
 
-__all__ = ["ReadAs", "check_named_by_image", "choose_sign"]
+__all__ = ["ReadAs", "check_named_by_image", "choose_sign", "score"]
+
+
+def score(
+    maps: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of .npy, .npz or .safetensors files, one map each and named by image; "
+            "or one .npz or .safetensors file with a map per image."
+        ),
+    ],
+    annotations: Annotated[
+        Path, typer.Option("--annotations", "-a", help="COCO JSON, Sightline's plain JSON, or CSV.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Table of all scores to write, by image and region: .csv, .parquet or .json.",
+        ),
+    ] = None,
+    sign: Annotated[
+        Sign | None,
+        typer.Option(
+            help="What negative values mean: nothing (positive), as much as positive ones "
+            "(absolute), or less than zero (signed: ranking metrics alone). Unless given, what a "
+            "file that `sightline explain` wrote says, and positive for others."
+        ),
+    ] = None,
+    selection: Annotated[
+        str,
+        typer.Option(
+            help="How pixels are selected, separated by commas: percentile, mass60 (or another "
+            "share), mean, matched."
+        ),
+    ] = "percentile",
+    percentiles: Annotated[
+        str,
+        typer.Option(
+            help="Percentiles of the selection, from 0 to 100 and separated by commas: 90 selects "
+            "the top 10% of the pixels."
+        ),
+    ] = "95,90,85,80,75,70,60,50",
+    ties: Annotated[
+        Ties,
+        typer.Option(
+            help="Pixels equal to the threshold: each takes a share of what is left of the area "
+            "(share), or all are selected (include)."
+        ),
+    ] = "share",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads; all cores unless given.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Score maps against annotations, by image and by region.
+
+    Means over the images are shown; --out keeps the scores of every image and region.
+
+    A map must cover the whole image: annotations are stretched over it, whatever its size.
+
+    The map of a centre crop does not fit the annotations of the whole image.
+
+    Map "a" or "a.jpg" belongs to image "a.jpg"; what finds no partner is listed.
+    """
+    from sightline.data import (
+        check_table_path,
+        open_maps,
+        read_annotations,
+        score_by_image,
+        write_table,
+    )
+
+    if out is not None:
+        check_table_path(out)
+    with open_maps(maps) as files, progress("Scoring") as move:
+        read = choose_sign(sign, files.signs)
+        known = read_annotations(annotations)
+        check_named_by_image(files, known, maps)
+        scores = score_by_image(
+            files,
+            known,
+            selection=split_commas(selection),
+            percentiles=_numbers(percentiles),
+            sign=read.sign,
+            ties=ties,
+            threads=threads,
+            progress=move,
+        )
+    if out is not None:
+        write_table(scores.frame, out)
+    if as_json:
+        show_json(score_report(scores, out, read))
+    else:
+        show(summary_table(scores), *read.notes, *notes(scores, read))
+        show(f"Scores by image and region: {out or 'not kept; --out FILE.csv keeps them'}")
+
+
+def _numbers(text: str) -> list[float]:
+    from sightline.metrics.selection import share_hint
+
+    try:
+        found = [float(part) for part in split_commas(text)]
+    except ValueError as error:
+        raise InputError(f"--percentiles must be numbers separated by commas: {text!r}") from error
+    for hint in filter(None, map(share_hint, found)):
+        raise InputError(f"--percentiles {text}: {hint}")
+    return found
 
 
 class ReadAs(NamedTuple):
@@ -47,7 +159,7 @@ def choose_sign(given: Sign | None, said: Sequence[str]) -> ReadAs:
     return ReadAs("positive", "default", (note,) if said else ())
 
 
-def check_named_by_image(files: MapFiles, images: Iterable[str], path: Path) -> None:
+def check_named_by_image(files: "MapFiles", images: Iterable[str], path: Path) -> None:
     """Raise where no map fits an image, and the file says why."""
     from sightline.data import match_images
 

@@ -11,8 +11,8 @@ from sightline.cli.explaining import (
     Picked,
     check_kept,
     check_outputs,
+    load_fitted,
     naming,
-    read_size,
 )
 from sightline.cli.options import (
     ComparedLayerOption,
@@ -73,7 +73,7 @@ def similarity(
         images = [_picked(path) for path in (image, *([onto] if onto is not None else []))]
         check_outputs(options)
         check_kept(options, images)
-        network = _model(model, fit, size, device)
+        network = load_fitted(model, fit, size, device)
         move(0, 1, "Comparing")
         found = _compare(network, image, corners, layer, onto)
         _write(options, found, image, corners, onto)
@@ -102,15 +102,6 @@ def _picked(path: Path) -> Picked:
     return Picked(path.name, path, image_size(path))
 
 
-def _model(name: str, fit: str | None, size: str | None, device: str | None) -> Any:
-    from sightline.models import load_model
-
-    side = read_size(size)
-    model = load_model(name, fit=fit, device=device)
-    with naming(f"--size {size}"):
-        return model.fitted(size=side)
-
-
 def _compare(
     model: Any, image: Path, box: list[float], layer: int | None, onto: Path | None
 ) -> "Maps":
@@ -134,7 +125,7 @@ def _write(
     """Write the picture and the map, as the options say."""
     from sightline.data.drawing import write_picture
     from sightline.maps import write_maps
-    from sightline.maps.similar import draw_similarity
+    from sightline.maps.similar_picture import draw_similarity
 
     if options.out is not None:
         fit = "input {} x {}".format(*found.geometries[0][0].size)

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from sightline.cli.option_words import number_or_word
 from sightline.cli.options import JsonOption, TableOutOption, TablesJsonOption
 from sightline.cli.printing import progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
     compact,
-    counted,
     frame_blocks,
     frame_records,
     merged,
-    number_or_word,
 )
 from sightline.records import InputError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,9 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number
+from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number, timespan
 from sightline.records import InputError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,6 @@ __all__ = [
     "SHOWN_LINES",
     "compact",
     "comparison_blocks",
-    "counted",
     "demo_lines",
     "difference_blocks",
     "finished_lines",
@@ -31,10 +31,8 @@ __all__ = [
     "leaderboard_blocks",
     "merged",
     "note_lines",
-    "number_or_word",
     "skipped_lines",
     "summary_blocks",
-    "timespan",
     "without_intervals",
 ]
 
@@ -46,32 +44,6 @@ _INTERVAL = "95% interval"
 _NUMBERS = ("layer", "layers", _INTERVAL, "band at 30%")  # columns of texts that are no names
 _NOTHING = "a map that knows nothing"
 _NARROWEST = 10  # letters that a name keeps where the screen is narrow
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number with the name of what it counts.
-
-    >>> counted(1, "task"), counted(1200, "task")
-    ('1 task', '1,200 tasks')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def timespan(seconds: float) -> str:
-    """Return a time as people say it.
-
-    >>> timespan(0.2), timespan(8.2), timespan(95), timespan(7300)
-    ('<1 s', '8 s', '1 min 35 s', '2 h 2 min')
-    """
-    whole = round(seconds)
-    if not whole and seconds > 0:
-        return "<1 s"
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    hours, minutes = divmod(round(whole / 60), 60)
-    return f"{hours} h {minutes} min"
 
 
 def skipped_lines(run: "Run") -> list[str]:
@@ -383,17 +355,6 @@ def frame_records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
         raise InputError(f"two columns are called {twice[0]!r}: name one of them with AS")
     text = frame.to_json(orient="records", double_precision=15, date_format="iso")
     return json.loads(text)  # type: ignore[no-any-return]
-
-
-def number_or_word(option: str, text: str | None, words: tuple[str, ...]) -> str | int | None:
-    """Return the number of a layer or head, or one of the words that stand for some."""
-    if text is None or text in words:
-        return text
-    try:
-        return int(text)
-    except ValueError as error:
-        known = f"{', '.join(('a number', *words[:-1]))} or {words[-1]}"
-        raise InputError(f"--{option} must be {known}, got {text!r}") from error
 
 
 def layer_lines(frame: "pd.DataFrame") -> list[str]:

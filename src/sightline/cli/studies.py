@@ -10,7 +10,6 @@ import typer
 
 from sightline.cli.printing import own_name, progress, show, show_json
 from sightline.cli.stores import (
-    counted,
     demo_lines,
     finished_lines,
     layer_lines,
@@ -19,6 +18,7 @@ from sightline.cli.stores import (
     summary_blocks,
 )
 from sightline.records import InputError
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from sightline.executors import Run
@@ -197,7 +197,7 @@ def demo(
 def _demo_prototypes(path: Path) -> str:
     """Analyse the prototypes of the model that ships; return where the results are."""
     from sightline.models import load_model
-    from sightline.runner.benchmarking import BenchmarkJob, run_benchmark
+    from sightline.runner import BenchmarkJob, run_benchmark
     from sightline.study import demo_benchmark
     from sightline.study.benchmark import parse_benchmark
 

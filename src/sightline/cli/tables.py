@@ -1,9 +1,10 @@
-"""The tables: metrics, means of scores, what a data set holds."""
+"""The tables: metrics and the command that lists them, means of scores, what a data set holds."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.cli.options import JsonOption
 from sightline.cli.printing import (
     SHOWN_NAMES,
     add_row,
@@ -11,6 +12,8 @@ from sightline.cli.printing import (
     listed,
     new_table,
     number,
+    show,
+    show_json,
 )
 
 if TYPE_CHECKING:
@@ -27,11 +30,24 @@ __all__ = [
     "notes",
     "report_blocks",
     "score_report",
+    "show_metrics",
     "summary_table",
 ]
 
 _SHOWN_LABELS = 20
 _SHAPES = ("portrait", "landscape", "square", "unknown")
+
+
+def show_metrics(
+    as_json: JsonOption = False,
+) -> None:
+    """List the metrics: what each means, its range, and what a map without information scores."""
+    from sightline.metrics import METRICS
+
+    if as_json:
+        show_json([describe(spec) for spec in METRICS.values()])
+    else:
+        show(metrics_table(METRICS.values()))
 
 
 def metrics_table(specs: Iterable["MetricSpec"]) -> "Table":

@@ -20,15 +20,12 @@ from sightline.completion.proposals import (
     write_proposals,
 )
 from sightline.completion.proposers import PROPOSERS, Proposer, make_proposer
-from sightline.completion.rating import (
-    Answer,
-    RatingSummary,
-    answers,
+from sightline.completion.rating import Answer, RatingSummary, answers, summarise_ratings
+from sightline.completion.rating_tasks import (
     draw_images,
     draw_tasks,
     rating_event,
     shown_task,
-    summarise_ratings,
 )
 from sightline.completion.review import Review
 

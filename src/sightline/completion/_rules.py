@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sightline.completion.events import DRAWN, Conflict, Event, NotBlind, same_person
+from sightline.completion.states import counting_undos
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -73,23 +74,13 @@ def check_undo(event: Event, about: Sequence[Stored]) -> None:
     if wanted not in named:
         what = event.item or event.image_id
         raise InputError(f"event {wanted} is none of {what!r}: there is nothing to undo")
-    undone = {s.event.data["event"]: s for s in _counting_undos(about)}
+    undone = counting_undos(about)
     if wanted in undone:
         by = undone[wanted]
         raise InputError(
             f"event {wanted} is undone already, by event {by.number} of {by.event.who}; "
             "undo that to bring it back"
         )
-
-
-def _counting_undos(about: Sequence[Stored]) -> list[Stored]:
-    gone: set[int] = set()
-    found = []
-    for stored in reversed(about):
-        if stored.event.kind == "undo" and stored.number not in gone:
-            gone.add(stored.event.data["event"])
-            found.append(stored)
-    return found
 
 
 def _check_item(

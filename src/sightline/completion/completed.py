@@ -9,8 +9,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from sightline.completion.events import DRAWN, same_person
-from sightline.completion.states import Key, State, fold_key, key_of, standing
+from sightline.completion.events import same_person
+from sightline.completion.states import (
+    Key,
+    State,
+    count_decisions,
+    fold_key,
+    key_of,
+    standing,
+)
 from sightline.data.dataset import from_annotations
 from sightline.data.formats.checks import show
 from sightline.data.formats.plain import read_region
@@ -272,13 +279,8 @@ def _decisions(events: list[Stored], items: list[Item]) -> Json:
     """Return how many proposals stand how, and how many regions were drawn."""
     reviewed = [stored for stored in events if stored.event.mode == "review"]
     groups = _groups(reviewed, {item.id: item for item in items})
-    states = [(key.item, state) for group in groups.values() for key, _, state in group]
-    counts = Counter(state.status for name, state in states if not name.startswith(DRAWN))
-    drawn = [state.status for name, state in states if name.startswith(DRAWN)]
-    kept = {name: counts[name] for name in ("open", "accepted", "rejected", "skipped")}
-    edited = [name for name, s in states if s.edited and s.status == "accepted"]
-    edits = sum(not name.startswith(DRAWN) for name in edited)
-    return kept | {"edited": edits, "drawn": drawn.count("accepted")}
+    states = ((key.item, state) for group in groups.values() for key, _, state in group)
+    return count_decisions(states)
 
 
 def export(

@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from sightline.data.annotations import parse_json
 from sightline.data.formats.checks import as_object, items, located, number, show, text
 from sightline.data.formats.lines import read_text
 from sightline.data.outputs import check_output, replacing
@@ -336,13 +337,7 @@ def read_gold(path: str | os.PathLike[str]) -> Gold:
     """
     place = Path(path)
     with located(str(place)):
-        try:
-            content = json.loads(read_text(place))
-        except InputError:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"is not valid JSON: {error}") from error
-        return Gold.from_dict(content)
+        return Gold.from_dict(parse_json(read_text(place)))
 
 
 def _finite(value: float) -> float | None:
@@ -367,12 +362,13 @@ def _read_images(entries: list[Any], *, drawn: bool) -> dict[str, tuple[str, flo
 
 
 def _check_population(population: Mapping[str, Any], strata: Mapping[str, str]) -> None:
-    for name, drawn in Counter(strata.values()).items():
+    drawn = Counter(strata.values())
+    for name in dict.fromkeys((*drawn, *population)):
         size = population.get(name)
-        if type(size) is not int or size < drawn:
+        if type(size) is not int or size < drawn[name]:
+            least = f"its {drawn[name]} gold images" if drawn[name] else "0, a whole number"
             raise InputError(
-                f"population of stratum {show(name)} must be at least its {drawn} gold images, "
-                f"got {show(size)}"
+                f"population of stratum {show(name)} must be at least {least}, got {show(size)}"
             )
 
 

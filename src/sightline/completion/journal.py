@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -76,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """A question to people about the maps of an image; see `sightline.completion.rating`.
+    """A question to people about the maps of an image; see `sightline.completion.rating_tasks`.
 
     Examples
     --------
@@ -307,11 +306,6 @@ class Journal:
         with self._reading() as connection:
             rows = connection.execute(sql, (after, *where.values())).fetchall()
         return [_stored(row) for row in rows]
-
-    def digest(self, mode: str) -> str:
-        """Return a hash of all events of a mode."""
-        told = [stored.to_dict() for stored in self.events(mode=mode)]
-        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def append(self, event: Event, expected: int = 0) -> Stored:
         """Keep an event, and return it as it is kept.

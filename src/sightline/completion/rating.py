@@ -1,22 +1,12 @@
-"""People judge maps: ratings from 1 to 5, and choices between two, blind to the methods.
-
-A rating answers "how well does the map show what matters?". Who answers sees the image and one
-map, or two side by side, and never the name of a method: what the task shows does not hold it.
-"""
+"""What people said about maps: ratings from 1 to 5, and choices between two, summed up."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from hashlib import sha256
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
-from sightline.completion.events import Event, same_person
-from sightline.completion.journal import TaskRecord
-from sightline.completion.states import Key, fold
-from sightline.data.formats.checks import show
-from sightline.records import InputError, UnknownNameError
+from sightline.completion.states import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,158 +14,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sightline.completion.events import Json, Stored
-    from sightline.completion.journal import Journal
+    from sightline.completion.events import Stored
+    from sightline.completion.journal import TaskRecord
     from sightline.stats.agreement import Alpha
 
-__all__ = [
-    "Answer",
-    "Judged",
-    "RatingSummary",
-    "answers",
-    "draw_images",
-    "draw_tasks",
-    "next_tasks",
-    "rating_event",
-    "shown_task",
-    "summarise_ratings",
-]
+__all__ = ["Answer", "Judged", "RatingSummary", "answers", "summarise_ratings"]
 
 _SCALE = (1.0, 5.0)
-
-
-# --- tasks ----------------------------------------------------------------------------------------
-
-
-def draw_tasks(
-    images: Iterable[str],
-    methods: Sequence[str],
-    seed: int,
-    *,
-    pairs: bool = True,
-    ratings: bool = True,
-    count: int | None = None,
-) -> tuple[TaskRecord, ...]:
-    """Draw questions about the maps of images, in random order.
-
-    Parameters
-    ----------
-    images : iterable of str
-        Ids of the images.
-    methods : sequence of str
-        Names of the maps: "cls", "gradcam@layer4", ….
-    seed : int
-        The same seed draws the same tasks, whatever the order of images and methods.
-    pairs, ratings : bool
-        Ask for choices between two maps of an image, each pair once; for ratings of each map.
-        Which map is on the left is drawn.
-    count : int, optional
-        Only so many tasks, drawn at random; all unless given.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to ask, or a name is given twice.
-
-    Examples
-    --------
-    >>> tasks = draw_tasks(["a.jpg", "b.jpg"], ["cls", "rollout"], seed=0)
-    >>> sorted(task.kind for task in tasks)
-    ['choose', 'choose', 'rate', 'rate', 'rate', 'rate']
-    """
-    chosen, names = sorted(images), sorted(methods)
-    for what, given in (("image", chosen), ("method", names)):
-        if twice := [a for a, b in pairwise(given) if a == b]:
-            raise InputError(f"{what} {twice[0]!r} is given twice")
-    found = [
-        _task(seed, image, shown)
-        for image in chosen
-        for shown in [
-            *((name,) for name in names if ratings),
-            *(pair for pair in combinations(names, 2) if pairs),
-        ]
-    ]
-    if not found:
-        raise InputError(
-            f"nothing to ask: {len(chosen)} images, {len(names)} methods, ratings {ratings}, "
-            f"pairs {pairs}"
-        )
-    if count is not None and not 1 <= count <= len(found):
-        raise InputError(f"count must be from 1 to the {len(found)} tasks, got {show(count)}")
-    found.sort(key=lambda task: _rank(seed, "order", task.id))
-    return tuple(found[:count])
-
-
-def draw_images(images: Iterable[str], count: int, seed: int) -> tuple[str, ...]:
-    """Draw images at random; a larger draw of the same seed holds the smaller.
-
-    Examples
-    --------
-    >>> draw_images(["a", "b", "c"], 2, seed=0)
-    ('a', 'c')
-    """
-    return tuple(sorted(sorted(images, key=lambda one: _rank(seed, "image", one))[:count]))
-
-
-def _task(seed: int, image: str, shown: tuple[str, ...]) -> TaskRecord:
-    kind = "rate" if len(shown) == 1 else "choose"
-    name = _rank(seed, kind, image, *shown)
-    if name[-1] in "13579bdf":
-        shown = shown[::-1]
-    return TaskRecord(f"task-{name[:24]}", image, kind, shown)
-
-
-def _rank(seed: int, *words: str) -> str:
-    return sha256("\0".join((f"rating/{seed}", *words)).encode()).hexdigest()
-
-
-def shown_task(task: TaskRecord) -> Json:
-    """Return what a person is shown of a task; no method is named.
-
-    ``sides`` are the names by which the maps are asked for: "left" and "right", or "left" alone.
-    """
-    sides = ["left", "right"][: len(task.methods)]
-    return {"id": task.id, "image_id": task.image_id, "kind": task.kind, "sides": sides}
-
-
-def method_of(task: TaskRecord, side: str) -> str:
-    """Return the method whose map is on a side; for the service, which draws it."""
-    sides = ["left", "right"][: len(task.methods)]
-    if side not in sides:
-        raise UnknownNameError(
-            f"task {task.id} has no side {show(side)}; sides: {', '.join(sides)}"
-        )
-    return task.methods[sides.index(side)]
-
-
-def next_tasks(journal: Journal, who: str) -> tuple[TaskRecord, ...]:
-    """Return the tasks that a person has not answered, in an order of their own."""
-    person = same_person(who)
-    states = fold(journal.events(mode="rating"))
-    left = [
-        task
-        for task in journal.tasks()
-        if (state := states.get(Key("rating", task.image_id, task.id, person))) is None
-        or state.status != "answered"
-    ]
-    return tuple(sorted(left, key=lambda task: _rank(0, "person", person, task.id)))
-
-
-def rating_event(
-    task: TaskRecord,
-    answer: int | str,
-    *,
-    who: str,
-    id: str,  # noqa: A002  # that of the event
-    seconds: float | None = None,
-    comment: str = "",
-) -> Event:
-    """Return the event of an answer, for `Journal.append`: 1 to 5, or left, right, equal."""
-    data = {"answer": answer}
-    return Event(id, who, "rating", task.kind, task.image_id, task.id, data, seconds, comment)
-
-
-# --- answers --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +29,7 @@ class Answer:
 
     Examples
     --------
+    >>> from sightline.completion.journal import TaskRecord
     >>> task = TaskRecord("task-1", "a.jpg", "choose", ("cls", "rollout"))
     >>> Answer(task, "anna", 1.0).value
     1.0
@@ -237,6 +83,7 @@ class RatingSummary:
 
     Examples
     --------
+    >>> from sightline.completion.journal import TaskRecord
     >>> task = TaskRecord("task-1", "a.jpg", "choose", ("cls", "rollout"))
     >>> found = summarise_ratings([Answer(task, "anna", 1.0), Answer(task, "bo", 0.5)])
     >>> found.wins[0].method, found.left.value
@@ -285,6 +132,7 @@ def summarise_ratings(
 
     Examples
     --------
+    >>> from sightline.completion.journal import TaskRecord
     >>> tasks = [TaskRecord(f"task-{one}", one, "rate", ("cls",)) for one in ("a.jpg", "b.jpg")]
     >>> said = [Answer(task, who, 4) for task in tasks for who in ("anna", "bo")]
     >>> mean = summarise_ratings(said).ratings[0]

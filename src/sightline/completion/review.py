@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from math import isfinite, nan
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline.completion._rules import not_blind
 from sightline.completion.events import DRAWN, NotBlind, same_person
-from sightline.completion.states import Key, State, fold, fold_key, key_of
+from sightline.completion.states import Key, State, count_decisions, fold_key, key_of
 from sightline.data.formats.checks import show
 from sightline.data.writing import region_record
 from sightline.records import InputError, UnknownNameError
@@ -29,7 +28,6 @@ __all__ = [
     "Person",
     "Progress",
     "Review",
-    "fold",
 ]
 
 Order = Literal["value", "image"]
@@ -372,19 +370,15 @@ class Review:
         """Return how far the review is."""
         with self._lock:
             self.refresh()
-            views = [self._view(item) for item in self._items.values()]
+            items = [(item.id, self._view(item).state) for item in self._items.values()]
             drawn = [
-                state
+                (key.item, state)
                 for key, state in self._states.items()
                 if key.mode == "review" and key.item.startswith(DRAWN)
             ]
-            counts = Counter(view.state.status for view in views)
-            edited = sum(v.state.edited and v.state.status == "accepted" for v in views)
             return Progress(
-                items=len(views),
-                **{name: counts[name] for name in ("open", "accepted", "rejected", "skipped")},
-                edited=edited,
-                drawn=sum(state.status == "accepted" for state in drawn),
+                items=len(items),
+                **count_decisions([*items, *drawn]),
                 seconds=self._seconds(None),
                 people=self._people(),
                 gold=self._gold_progress(),

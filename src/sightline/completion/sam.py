@@ -19,7 +19,7 @@ from sightline.completion._masks import (
     stability_scores,
 )
 from sightline.completion._nms import nms
-from sightline.completion._options import check_known, is_number
+from sightline.completion._options import check_known, check_number, check_whole, check_word
 from sightline.completion.proposals import Proposal
 from sightline.completion.segmenters import Masks, Segmenter, last_level, load_segmenter
 from sightline.data.formats.shapes import encode_rle
@@ -86,25 +86,19 @@ class SamOptions:
     reference: str = "region"
 
     def __post_init__(self) -> None:
-        for name, most in (("points", 64), ("batch", 4096)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-                raise InputError(f"{name} must be a whole number from 1 to {most}, got {value!r}")
+        check_whole("points", self.points, 1, 64)
+        check_whole("batch", self.batch, 1, 4096)
         for name, low, high, wanted in (
             ("iou", -inf, inf, "a number"),  # some networks predict beyond 0 and 1
             ("stability", 0, 1, "a number from 0 to 1"),
             ("overlap", 0, 0.95, "a number from 0 to 0.95"),  # above it, copies pass for others
             ("largest", 0, 1, "a number from 0 to 1"),
             ("least", 0, 1, "a number from 0 to 1"),
-            ("ratio", 1, inf, "a number of 1 or more, or none"),
         ):
-            value = getattr(self, name)
-            fits = is_number(value) and low <= value <= high
-            if not fits and (name, value) != ("ratio", None):
-                raise InputError(f"{name} must be {wanted}, got {value!r}")
-        if self.reference not in _REFERENCES:
-            known = " or ".join(map(repr, _REFERENCES))
-            raise InputError(f"reference must be {known}, got {self.reference!r}")
+            check_number(name, getattr(self, name), low, high, wanted)
+        if self.ratio is not None:
+            check_number("ratio", self.ratio, 1, inf, "a number of 1 or more, or none")
+        check_word("reference", self.reference, _REFERENCES)
 
 
 def make(

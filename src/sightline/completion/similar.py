@@ -16,7 +16,13 @@ import torch
 from torch.nn import functional
 
 from sightline import _raster
-from sightline.completion._options import check_known, is_number
+from sightline.completion._options import (
+    check_known,
+    check_number,
+    check_whole,
+    check_word,
+    is_number,
+)
 from sightline.completion._placing import find_places, unit_vectors
 from sightline.completion.proposals import Proposal
 from sightline.data.formats.shapes import encode_rle
@@ -78,27 +84,30 @@ class SimilarityOptions:
     shape: str = "region"
 
     def __post_init__(self) -> None:
-        _check_whole("most", self.most, 1, 1000)
-        _check_whole("shifts", self.shifts, 1, 16)
+        check_whole("most", self.most, 1, 1000)
+        check_whole("shifts", self.shifts, 1, 16)
         if self.size is not None:
-            _check_whole("size", self.size, 16, 4096)
-        for name, value, low, high in (
-            ("least", self.least, 0, 1),
-            ("penalty", self.penalty, 0, 10),
-            *(("scales", scale, 0.1, 10) for scale in self.scales),
-        ):
-            if not is_number(value) or not low <= value <= high:
-                raise InputError(f"{name} must be from {low} to {high}, got {value!r}")
-        if not self.scales:
+            check_whole("size", self.size, 16, 4096)
+        scales: Any = self.scales
+        if not isinstance(scales, list | tuple):
+            raise InputError(f"scales must be a sequence of numbers, got {scales!r}")
+        if not scales:
             raise InputError("scales must hold at least one number, got none")
-        if self.shape not in _SHAPES:
-            known = " or ".join(map(repr, _SHAPES))
-            raise InputError(f"shape must be {known}, got {self.shape!r}")
+        for scale in scales:
+            check_number("scales", scale, 0.1, 10)
+        check_number("least", self.least, 0, 1)
+        check_number("penalty", self.penalty, 0, 10)
+        check_word("shape", self.shape, _SHAPES)
 
 
-def _check_whole(name: str, value: Any, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise InputError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+def _read_scales(given: Any) -> Any:
+    """Return scales as they may be written: several, one number, or a text with commas."""
+    if isinstance(given, str):
+        try:
+            return tuple(float(part) for part in given.split(","))
+        except ValueError:
+            return given
+    return (given,) if is_number(given) else tuple(given) if isinstance(given, list) else given
 
 
 def make(
@@ -127,8 +136,8 @@ def make(
         If an option is not as it must be, or the model cannot be loaded.
     """
     check_known("similarity", options, SimilarityOptions, "device", "fit")
-    if isinstance(options.get("scales"), list):
-        options["scales"] = tuple(options["scales"])
+    if "scales" in options:
+        options["scales"] = _read_scales(options["scales"])
     chosen = SimilarityOptions(**options)
     if not isinstance(model, Model):
         model = load_model(model, device=device)

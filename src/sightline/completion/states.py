@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.completion.events import SHAPES, same_person
+from sightline.completion.events import DRAWN, SHAPES, same_person
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sightline.completion.events import Event, Json, Stored
 
-__all__ = ["Key", "State", "fold", "fold_one", "key_of", "standing"]
+__all__ = [
+    "Key",
+    "State",
+    "count_decisions",
+    "counting_undos",
+    "fold",
+    "fold_key",
+    "fold_one",
+    "key_of",
+    "standing",
+]
 
 _STATUS = {
     "accept": "accepted",
@@ -93,20 +104,38 @@ def key_of(event: Event) -> Key:
     return Key(event.mode, event.image_id, event.item, person)
 
 
-def standing(events: Sequence[Stored]) -> list[Stored]:
-    """Return the events about one thing that count: those not undone, without the undoing.
+def counting_undos(events: Sequence[Stored]) -> dict[int, Stored]:
+    """Return the undoings among the events about one thing that count, by what each undoes.
 
     The undoing of an undoing brings the event back.
     """
-    undone: set[int] = set()
-    kept: list[Stored] = []
+    found: dict[int, Stored] = {}
     for stored in reversed(events):
-        if stored.number in undone:
-            continue
-        if stored.event.kind == "undo":
-            undone.add(stored.event.data["event"])
-        kept.append(stored)
-    return [stored for stored in reversed(kept) if stored.event.kind != "undo"]
+        if stored.event.kind == "undo" and stored.number not in found:
+            found[stored.event.data["event"]] = stored
+    return found
+
+
+def standing(events: Sequence[Stored]) -> list[Stored]:
+    """Return the events about one thing that count: those not undone, without the undoing."""
+    undone = counting_undos(events)
+    return [one for one in events if one.number not in undone and one.event.kind != "undo"]
+
+
+def count_decisions(states: Iterable[tuple[str, State]]) -> dict[str, int]:
+    """Return how many proposals stand how, and how many regions were drawn, by names of items.
+
+    Of proposals "open", "accepted", "rejected", "skipped", and "edited" of those accepted.
+    """
+    known = list(states)
+    proposed = [state for name, state in known if not name.startswith(DRAWN)]
+    counts = Counter(state.status for state in proposed)
+    drawn = [state.status for name, state in known if name.startswith(DRAWN)]
+    return {
+        **{name: counts[name] for name in ("open", "accepted", "rejected", "skipped")},
+        "edited": sum(state.edited and state.status == "accepted" for state in proposed),
+        "drawn": drawn.count("accepted"),
+    }
 
 
 def fold_one(events: Sequence[Stored], region: Mapping[str, Any] | None, *, drawn: bool) -> State:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sightline._raster import mask_pixels
 from sightline.data.drawing import (
     FAINT,
     INK,
@@ -223,14 +224,15 @@ def _box_area(region: Region) -> float:
 
 def _outline(pixels: NDArray[np.uint8], mask: Mask, pen: _Pen) -> None:
     """Draw the edge of a mask; the outside of the image counts as outside of the mask."""
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    if rows.size == 0:
+    box = mask_pixels(mask)
+    if box is None:
         return
+    x0, y0, x1, y1 = box
     margin = _LINE + 2 * _CASING
-    part = np.pad(mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], margin)
+    part = np.pad(mask[y0:y1, x0:x1], margin)
     edge = part & ~_shrunk(part, _LINE)
     cased = ~_shrunk(~part, _CASING) & ~_shrunk(part, _LINE + _CASING)
-    top, left = rows[0] - margin, columns[0] - margin
+    top, left = y0 - margin, x0 - margin
     y, x = np.ogrid[top : top + part.shape[0], left : left + part.shape[1]]
     # The slant is one that edges of buildings seldom have: a parallel edge would have no dashes.
     edge &= (x + 0.6 * y) % pen.period < pen.drawn * pen.period

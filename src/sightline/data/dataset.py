@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from sightline.data.formats.plain import with_labels
 from sightline.data.images import image_size, inside, read_image
-from sightline.records import InputError, Sample, Taxonomy, UnknownNameError
+from sightline.records import Annotation, InputError, Sample, Taxonomy, UnknownNameError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.data.problems import Problem
-    from sightline.records import Annotation
 
-__all__ = ["Dataset", "check_size", "from_annotations", "header_size"]
+__all__ = ["Dataset", "LazyAnnotations", "check_size", "from_annotations", "header_size"]
 
 
 class Dataset(Sequence[Sample]):
@@ -193,6 +192,25 @@ def from_annotations(
         taxonomy=taxonomy,
         skipped=skipped,
     )
+
+
+class LazyAnnotations(Mapping[str, Annotation]):
+    """Annotations that are made when first asked for: masks in image files take long to decode."""
+
+    def __init__(self, make: Mapping[str, Callable[[], Annotation]]) -> None:
+        self._make = make
+        self._made: dict[str, Annotation] = {}
+
+    def __getitem__(self, image_id: str) -> Annotation:
+        if image_id not in self._made:
+            self._made[image_id] = self._make[image_id]()
+        return self._made[image_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make)
+
+    def __len__(self) -> int:
+        return len(self._make)
 
 
 def header_size(sample: Sample, root: Path | None) -> tuple[int, int] | None:

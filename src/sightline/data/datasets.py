@@ -112,7 +112,7 @@ for _spec in (
         "wikichurches",
         "sightline.data.readers.wikichurches",
         "WikiChurches: church fronts with boxes of building parts",
-        "building_parts.json, images/, and where present churches.json, style_names.txt",
+        "building_parts.json, images/, and where present style_names.txt",
     ),
 ):
     DATASETS.add(_spec.name, _spec)

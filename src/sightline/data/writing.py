@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from itertools import chain
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sightline import _raster
 from sightline.data.dataset import Dataset
-from sightline.data.formats.checks import check_flags, located, pixel_size, show
-from sightline.data.formats.coco import EXTRA, FLAG_KEYS, NO_PARENT
-from sightline.data.formats.plain import FORMAT, with_labels
-from sightline.data.formats.shapes import encode_rle
-from sightline.data.images import image_size, inside
+from sightline.data.formats._written import WrittenImage
+from sightline.data.formats.checks import located, show
+from sightline.data.formats.coco_writer import coco_content
+from sightline.data.formats.plain_writer import plain_content, region_record
 from sightline.data.outputs import check_output, replacing
 from sightline.data.readers._image_files import leaves
 from sightline.records import InputError, Taxonomy, to_image_id
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from sightline.data.formats.checks import Size
-    from sightline.records import Annotation, Region, Sample
+    from sightline.data.formats._written import Json
+    from sightline.records import Annotation, Sample
 
 __all__ = ["region_record", "write_annotations"]
 
-_Json: TypeAlias = dict[str, Any]
-
-
-class _Image(NamedTuple):
-    annotation: Annotation
-    name: str
-    split: str = ""
-    file: Path | None = None
-    root: Path | None = None
-
-    @property
-    def given(self) -> _Json:
-        """Its id, where the name does not say it."""
-        image_id = self.annotation.image_id
-        return {} if to_image_id(self.name) == image_id else {"id": image_id}
-
-    @property
-    def size(self) -> Size | None:
-        return pixel_size({"width": self.annotation.width, "height": self.annotation.height})
+_FORMATS = {"plain": plain_content, "coco": coco_content}
 
 
 def write_annotations(
@@ -92,9 +69,12 @@ def write_annotations(
     if isinstance(annotations, Dataset):
         taxonomy = annotations.taxonomy if taxonomy is None else taxonomy
         root = annotations.root
-        images = [_Image(s.annotation, _name(s, root), s.split, s.path, root) for s in annotations]
+        images = [
+            WrittenImage(one.annotation, _name(one, root), one.split, one.path, root)
+            for one in annotations
+        ]
     else:
-        images = [_Image(annotation, annotation.image_id) for annotation in annotations.values()]
+        images = [WrittenImage(one, one.image_id) for one in annotations.values()]
     with located(str(path)):
         _check_ids(images)
         content = _FORMATS[format](images, taxonomy or Taxonomy())
@@ -117,7 +97,7 @@ def _name(sample: Sample, root: Path | None) -> str:
     return sample.image_id if leaves(name) else name
 
 
-def _check_ids(images: Iterable[_Image]) -> None:
+def _check_ids(images: Iterable[WrittenImage]) -> None:
     seen: set[str] = set()
     for image in images:
         if image.annotation.image_id in seen:
@@ -125,7 +105,7 @@ def _check_ids(images: Iterable[_Image]) -> None:
         seen.add(image.annotation.image_id)
 
 
-def _dump(content: _Json) -> str:
+def _dump(content: Json) -> str:
     """Return JSON with one record a line, so that a change of one shows as one."""
     entries = []
     for key, value in content.items():
@@ -146,223 +126,3 @@ def _as_number(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise InputError(f"{type(value).__name__} cannot be written: {show(value)}")
-
-
-def _in_order(annotation: Annotation) -> list[tuple[Region, bool]]:
-    """Return the regions as they were numbered, and whether each is dropped."""
-    both = chain(annotation.regions, annotation.dropped)
-    ordered = sorted(both, key=attrgetter("index"))
-    dropped = set(map(id, annotation.dropped))
-    return [(region, id(region) in dropped) for region in ordered]
-
-
-def _check_region(region: Region, before: int) -> None:
-    check_flags(list(region.flags))
-    if region.index <= before:
-        raise InputError("another region has this number; each needs an index of its own")
-    if region.kind == "polygon":
-        for part in cast("tuple[tuple[float, ...], ...]", region.mask):
-            _raster.polygon_points(part)
-
-
-# --- plain ---------------------------------------------------------------------------------------
-
-
-def _plain(images: Iterable[_Image], taxonomy: Taxonomy) -> _Json:
-    labels = {name: list(above) for name, above in taxonomy.parents.items()}
-    return {
-        "format": FORMAT,
-        "version": 1,
-        "units": "normalised",
-        "exact": True,
-        **({"labels": labels} if labels else {}),
-        "images": [_plain_image(image) for image in images],
-    }
-
-
-def _plain_image(image: _Image) -> _Json:
-    annotation = image.annotation
-    record: _Json = {"image": image.name, **image.given}
-    with located(f"image {image.name!r}"):
-        if image.size is not None:
-            record |= dict(zip(("width", "height"), image.size, strict=True))
-    record |= _given(labels=list(annotation.labels), split=image.split)
-    record["regions"] = regions = []
-    position, before = 0, -1
-    for region, dropped in _in_order(annotation):
-        with located(f"image {image.name!r}: region {region.index}"):
-            _check_region(region, before)
-            number = None if region.index == position else region.index
-            regions.append(_plain_region(region, dropped, number))
-        before, position = region.index, region.index + 1
-    return record
-
-
-def _plain_region(region: Region, dropped: bool, number: int | None) -> _Json:
-    record = {"label": region.label, **_plain_shape(region)}
-    record |= _given(flags=list(region.flags), source=region.source, dropped=dropped)
-    return record | _present(score=region.score, index=number)
-
-
-def region_record(region: Region) -> _Json:
-    """Return a region as JSON has it, with exact coordinates; `read_region` reads it again.
-
-    Examples
-    --------
-    >>> from sightline.records import Region
-    >>> region_record(Region("window", box=(0.25, 0, 0.5, 1), score=0.9))
-    {'label': 'window', 'box': [0.25, 0.0, 0.5, 1.0], 'score': 0.9}
-    """
-    _check_region(region, -1)
-    return _plain_region(region, False, None)
-
-
-def _plain_shape(region: Region) -> _Json:
-    if region.kind == "point":
-        return {"disc": _disc(region)}
-    if region.kind == "mask":
-        return {"rle": _rle(region)}
-    if region.kind == "box":
-        return {"box": list(map(float, region.box))}
-    parts = cast("tuple[tuple[float, ...], ...]", region.mask)
-    points = [[list(point) for point in zip(part[::2], part[1::2], strict=True)] for part in parts]
-    return {"polygon": points[0]} if len(points) == 1 else {"polygons": points}
-
-
-def _disc(region: Region) -> _Json:
-    return {"box": list(map(float, region.box)), "radius": float(region.radius)}
-
-
-def _rle(region: Region) -> _Json:
-    """Return a mask as run lengths; those it has already stay as they are."""
-    if not isinstance(region.mask, Mapping):
-        return encode_rle(cast("Any", region.mask))
-    counts = region.mask["counts"]
-    plain = counts.decode("ascii") if isinstance(counts, bytes) else counts
-    return {"size": [int(side) for side in region.mask["size"]], "counts": plain}
-
-
-def _given(**values: Any) -> _Json:
-    """Return the entries that say something."""
-    return {key: value for key, value in values.items() if value}
-
-
-def _present(**values: Any) -> _Json:
-    """Return the entries that are not None."""
-    return {key: value for key, value in values.items() if value is not None}
-
-
-# --- COCO ----------------------------------------------------------------------------------------
-
-
-def _coco(images: list[_Image], taxonomy: Taxonomy) -> _Json:
-    images = list(map(_sized, images))
-    taxonomy = with_labels(taxonomy, (image.annotation for image in images))
-    labels = (region.label for image in images for region, _ in _in_order(image.annotation))
-    names = dict.fromkeys((*taxonomy, *labels))
-    categories = {name: number for number, name in enumerate(names, 1)}
-    annotations: list[_Json] = []
-    for number, image in enumerate(images, 1):
-        with located(f"image {image.name!r}"):
-            _add_regions(annotations, image, number, categories)
-    return {
-        "info": {"description": "Written by Sightline"},
-        "images": [_coco_image(number, image) for number, image in enumerate(images, 1)],
-        "categories": [
-            _coco_category(number, name, taxonomy) for name, number in categories.items()
-        ],
-        "annotations": annotations,
-    }
-
-
-def _coco_category(number: int, name: str, taxonomy: Taxonomy) -> _Json:
-    above = taxonomy.parents.get(name, ())
-    record = {"id": number, "name": name, "supercategory": above[0] if above else name}
-    told = len(above) < 2 and not set(above) & set(NO_PARENT)
-    return record | _given(parents=None if told else list(above))
-
-
-def _sized(image: _Image) -> _Image:
-    """Return an image with its size, from its file where the annotation has none."""
-    with located(f"image {image.name!r}"):
-        size = image.size
-        if size is None and image.file is not None and image.file.is_file():
-            inside(image.root or image.file.parent, str(image.file.absolute()))
-            size = image_size(image.file)
-        if size is None:
-            raise InputError("COCO needs the width and height of every image; this one has none")
-    return image._replace(annotation=replace(image.annotation, width=size[0], height=size[1]))
-
-
-def _coco_image(number: int, image: _Image) -> _Json:
-    size = {"width": image.annotation.width, "height": image.annotation.height}
-    labels = list(image.annotation.labels)
-    given = _given(labels=labels, split=image.split, **{EXTRA: image.given})
-    return {"id": number, "file_name": image.name, **size, **given}
-
-
-def _add_regions(
-    annotations: list[_Json], image: _Image, image_number: int, categories: Mapping[str, int]
-) -> None:
-    size = cast("Size", image.size)
-    position, before = 0, -1
-    for region, dropped in _in_order(image.annotation):
-        with located(f"region {region.index}"):
-            _check_region(region, before)
-            number = len(annotations) + 1
-            ids = {"id": number, "image_id": image_number, "category_id": categories[region.label]}
-            extra = _coco_extra(region, dropped, number, position)
-            annotations.append({**ids, **_coco_region(region, *size), **extra})
-        before, position = region.index, region.index + 1
-
-
-def _coco_region(region: Region, width: int, height: int) -> _Json:
-    x0, y0, x1, y1 = map(float, region.box)
-    marks = {key: int(flag in region.flags) for key, flag in FLAG_KEYS.items()}
-    optional = {key: mark for key, mark in marks.items() if mark or key == "iscrowd"}
-    box = [x0 * width, y0 * height, (x1 - x0) * width, (y1 - y0) * height]
-    record = {"bbox": box, "area": box[2] * box[3], "segmentation": []}
-    if region.kind == "polygon":
-        record |= _coco_polygons(region, width, height)
-    elif region.kind != "box":
-        record |= _coco_mask(region, width, height)
-    return record | optional | _present(score=region.score)
-
-
-def _coco_polygons(region: Region, width: int, height: int) -> _Json:
-    from pycocotools import mask as coco
-
-    # 9 digits: COCO rounds down at tenths of pixels, where 3.5 / W * W may come back as 3.4999….
-    parts = [
-        [round(float(value) * (width, height)[i % 2], 9) for i, value in enumerate(part)]
-        for part in cast("tuple[tuple[float, ...], ...]", region.mask)
-    ]
-    drawn = coco.merge(coco.frPyObjects(parts, height, width))
-    return {"segmentation": parts, "area": int(coco.area(drawn))}
-
-
-def _coco_mask(region: Region, width: int, height: int) -> _Json:
-    """Return a mask, or the disc of a point, at the size of the image."""
-    from pycocotools import mask as coco
-
-    drawn = encode_rle(region.to_mask(height, width))
-    fits = isinstance(region.mask, Mapping) and list(region.mask["size"]) == [height, width]
-    box, area = coco.toBbox(drawn).tolist(), int(coco.area(drawn))
-    return {"segmentation": _rle(region) if fits else drawn, "bbox": box, "area": area}
-
-
-def _coco_extra(region: Region, dropped: bool, number: int, position: int) -> _Json:
-    """Return what COCO has no word for: other flags, and where the region comes from."""
-    known = [flag for flag in FLAG_KEYS.values() if flag in region.flags]
-    extra = _given(
-        flags=list(region.flags) if list(region.flags) != known else None,
-        dropped=dropped,
-        disc=_disc(region) if region.kind == "point" else None,
-    ) | _present(
-        source=None if region.source == str(number) else region.source,
-        index=None if region.index == position else region.index,
-    )
-    return {EXTRA: extra} if extra else {}
-
-
-_FORMATS = {"plain": _plain, "coco": _coco}

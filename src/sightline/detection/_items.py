@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Items", "check_ids", "check_numbers", "check_one_kind", "plain", "read_items"]
+    from sightline.detection._entries import BoxForm
+
+__all__ = [
+    "Items",
+    "as_number",
+    "box_column",
+    "check_ids",
+    "check_numbers",
+    "check_one_kind",
+    "plain",
+    "read_items",
+]
 
 
 class Items(NamedTuple):
@@ -64,10 +75,10 @@ def check_one_kind(name: str, first: Sequence[Any], second: Sequence[Any]) -> No
         )
 
 
-def read_items(items: list[Any], image: list[Any], what: str, *, sized: bool) -> Items:
+def read_items(items: list[Any], image: list[Any], what: str, *, form: BoxForm) -> Items:
     """Read `[box, score, class_id]` or `[box, class_id]`, the latter with an optional flag.
 
-    >>> read_items([[(0, 0, 2, 2), "cat"]], [7], "ground truth", sized=False).label
+    >>> read_items([[(0, 0, 2, 2), "cat"]], [7], "ground truth", form="xyxy").label
     ['cat']
     """
     scored = what == "prediction"
@@ -79,7 +90,7 @@ def read_items(items: list[Any], image: list[Any], what: str, *, sized: bool) ->
     flag = np.zeros(len(items), np.bool_)
     if not scored:
         flag[:] = [len(item) == 3 and _flag(item[2], item) for item in items]
-    check_numbers(box, score, what, image, sized=sized)
+    check_numbers(box, score, what, image, form=form)
     return Items(label, box, score, flag)
 
 
@@ -94,39 +105,70 @@ def _check_lengths(items: list[Any], image: list[Any], what: str) -> None:
 
 
 def _boxes(boxes: list[Any], image: list[Any], what: str) -> NDArray[np.float64]:
-    """Return boxes (N, 4); all at once where they are plain numbers."""
+    box, wrong = box_column(boxes)
+    if wrong is not None:
+        seen = f"got {boxes[wrong]!r} in image {image[wrong]!r}"
+        raise InputError(f"the box of a {what} has 4 numbers; {seen}")
+    return box
+
+
+def box_column(boxes: list[Any]) -> tuple[NDArray[np.float64], int | None]:
+    """Return boxes (N, 4), and the row of the first that is not four numbers, if one is not.
+
+    >>> box_column([(0, 0, 4, 5), (0, 0, "4", 5)])[1]
+    1
+    """
     table = None
-    if all(type(box) in (tuple, list) for box in boxes):
+    if all(type(box) in (tuple, list) for box in boxes):  # all at once
         try:
             table = np.array(boxes)
         except (TypeError, ValueError, RuntimeError):
             table = None
-    if table is None or table.shape != (len(boxes), 4) or table.dtype.kind not in "iuf":
-        rows = [_box(box, where, what) for box, where in zip(boxes, image, strict=True)]
-        return np.array(rows, np.float64).reshape(-1, 4)
-    return table.astype(np.float64)
+    if table is not None and table.shape == (len(boxes), 4) and table.dtype.kind in "iuf":
+        return table.astype(np.float64), None
+    column = np.zeros((len(boxes), 4))
+    for row, box in enumerate(boxes):
+        values = _box(box)
+        if values is None:
+            return column, row
+        column[row] = values
+    return column, None
 
 
-def _box(box: Any, where: Any, what: str) -> list[float]:
-    """Return four numbers, of a list, an array, or a tensor on any device."""
+def _box(box: Any) -> list[float] | None:
+    """Return four numbers, of a list, an array, or a tensor on any device; None of others."""
     try:
         whole = is_torch(box) or isinstance(box, np.ndarray)
-        values = to_numpy(box).tolist() if whole else [plain(edge) for edge in box]
+        values = [as_number(edge) for edge in (to_numpy(box).tolist() if whole else box)]
     except TypeError:
-        values = []
-    good = isinstance(values, list) and len(values) == 4
-    if not good or any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
-        raise InputError(f"the box of a {what} has 4 numbers; got {box!r} in image {where!r}")
-    return [float(value) for value in values]
+        return None
+    numbers = [value for value in values if value is not None]
+    return numbers if len(numbers) == len(values) == 4 else None
+
+
+def as_number(value: Any) -> float | None:
+    """Return a number of Python, numpy or torch; None of truths, texts and all else.
+
+    >>> as_number(np.float32(0.5)), as_number(True), as_number("0.5")
+    (0.5, None, None)
+    """
+    found = plain(value)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    try:
+        return float(found)
+    except OverflowError:
+        return None
 
 
 def _scores(scores: list[Any], image: list[Any]) -> NDArray[np.float64]:
-    if set(map(type, scores)) <= {float, int}:
+    if set(map(type, scores)) <= {float}:
         return np.array(scores, np.float64)
-    values = [plain(score) for score in scores]
-    for value, where in zip(values, image, strict=True):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"a score must be a number; got {value!r} in image {where!r}")
+    values = [as_number(score) for score in scores]
+    if None in values:
+        row = values.index(None)
+        seen = f"got {plain(scores[row])!r} in image {image[row]!r}"
+        raise InputError(f"a score must be a number; {seen}")
     return np.array(values, np.float64)
 
 
@@ -145,11 +187,10 @@ def check_numbers(
     what: str,
     image: Sequence[Any] | NDArray[Any],
     *,
-    sized: bool,
+    form: BoxForm,
 ) -> None:
     """Raise where a box or a score cannot be, and name its image."""
-    low = np.zeros((1, 2)) if sized else box[:, :2]
-    form = "xywh" if sized else "xyxy"
+    low = box[:, :2] if form == "xyxy" else np.zeros((1, 2))
     for rule, bad in (
         ("finite numbers as its box", ~np.isfinite(box).all(axis=1)),
         (f"a width and height of at least 0 ({form})", (box[:, 2:] < low).any(axis=1)),

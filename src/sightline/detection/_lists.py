@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import to_numpy
 from sightline.detection._entries import Rows, one_id, to_xywh
+from sightline.detection._items import as_number, box_column, plain
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.records import InputError
 
@@ -36,7 +36,9 @@ def list_ground_truth(
     rows, items = _items(given, ids, "ground truth", (2, 3), _TRUE)
     box = _boxes([item[0] for item in items], rows, box_format)
     label = _labels([item[1] for item in items], rows)
-    difficult = _numbers([item[2] if len(item) == 3 else 0 for item in items], "difficult", rows)
+    flags = [plain(item[2]) if len(item) == 3 else 0 for item in items]
+    flags = [int(flag) if isinstance(flag, bool) else flag for flag in flags]
+    difficult = _numbers(flags, "difficult", rows)
     odd = (difficult != 0) & (difficult != 1)
     rows.refuse(odd, "difficult", "must be True or False", difficult)
     return GroundTruth.from_arrays(rows.image_column(), label, box, difficult=difficult, images=ids)
@@ -80,15 +82,11 @@ def _items(
 
 
 def _boxes(values: list[Any], rows: Rows, box_format: BoxForm) -> NDArray[np.float64]:
-    try:
-        box = np.array([to_numpy(value) for value in values], np.float64)
-        odd = len(values) > 0 and box.shape != (len(values), 4)
-    except (TypeError, ValueError, RuntimeError):
-        odd = True
-    if odd:
-        wrong = np.array([not _is_box(value) for value in values], np.bool_)
-        rows.refuse(wrong, "box", "must be 4 numbers", _as_column(values))
-    return checked_boxes(to_xywh(box.reshape(-1, 4), box_format), box.reshape(-1, 4), rows)
+    box, wrong = box_column(values)
+    if wrong is not None:
+        at = np.arange(len(values)) == wrong
+        rows.refuse(at, "box", "must be 4 numbers", _as_column(values))
+    return checked_boxes(to_xywh(box, box_format), box, rows)
 
 
 def checked_boxes(
@@ -102,24 +100,13 @@ def checked_boxes(
     return box
 
 
-def _is_box(value: Any) -> bool:
-    try:
-        return bool(np.array(to_numpy(value), np.float64).shape == (4,))
-    except (TypeError, ValueError, RuntimeError):
-        return False
-
-
 def _numbers(values: list[Any], field: str, rows: Rows) -> NDArray[np.float64]:
-    numbers = np.zeros(len(values))
-    for row, value in enumerate(values):
-        try:
-            if isinstance(value, str | bytes):
-                raise TypeError("text is no number")
-            numbers[row] = float(value)
-        except (TypeError, ValueError, RuntimeError):
-            wrong = np.arange(len(values)) == row
-            rows.refuse(wrong, field, "must be a number", _as_column(values))
-    return numbers
+    """Return numbers; those of other kinds are refused by the row."""
+    numbers = [as_number(value) for value in values]
+    wrong = np.array([number is None for number in numbers], np.bool_)
+    if wrong.any():
+        rows.refuse(wrong, field, "must be a number", _as_column(values))
+    return np.array(numbers, np.float64)
 
 
 def _labels(values: list[Any], rows: Rows) -> NDArray[Any]:

@@ -7,14 +7,14 @@ with the columns `image`, `label`, `box` (x, y, width, height) and `score`, and 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
+from sightline.detection._entries import check_form, to_xywh
 from sightline.detection._items import (
     check_ids,
     check_numbers,
@@ -22,28 +22,25 @@ from sightline.detection._items import (
     plain,
     read_items,
 )
+from sightline.detection._options import check_number
 from sightline.detection.columns import Pixel
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from sightline.detection._entries import BoxForm
+
 __all__ = [
-    "BoxFormat",
     "Objects",
     "Pixel",
     "Scene",
     "by_score",
-    "check_choice",
-    "check_number",
-    "check_share",
-    "read_numbers",
     "read_scene",
 ]
-
-BoxFormat = Literal["xyxy", "xywh"]
 
 
 @dataclass(frozen=True)
@@ -112,44 +109,6 @@ def by_score(score: NDArray[np.float64], image: NDArray[np.intp]) -> NDArray[np.
     return np.lexsort((image, -score))
 
 
-def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
-    """Raise where an option is not one of the known ones."""
-    if value not in known:
-        raise InputError(f"{name} must be one of {', '.join(known)}; got {value!r}")
-
-
-def check_number(name: str, value: Any) -> float:
-    """Return a number that is not NaN."""
-    try:
-        number = math.nan if isinstance(value, str | bytes) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if math.isnan(number):
-        raise InputError(f"{name} must be a number; got {value!r}")
-    return number
-
-
-def check_share(name: str, value: Any) -> float:
-    """Return a number above 0, up to 1."""
-    number = check_number(name, value)
-    if not 0 < number <= 1:
-        raise InputError(f"{name} must be above 0 and at most 1; got {value!r}")
-    return number
-
-
-def read_numbers(name: str, values: Any) -> NDArray[np.float64]:
-    """Return numbers of a list, an iterator, an array or a tensor.
-
-    >>> read_numbers("scores", iter([1, 0.5])).tolist()
-    [1.0, 0.5]
-    """
-    given = list(values) if isinstance(values, Iterator) else values
-    try:
-        return np.asarray(to_numpy(given), np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; got {values!r}") from None
-
-
 def read_scene(
     predictions: Any,
     ground_truths: Any,
@@ -157,7 +116,7 @@ def read_scene(
     *,
     images: tuple[Iterable[Any], Iterable[Any]] | None = None,
     areas: Any = None,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel | None = None,
     otherwise: Pixel = "continuous",
 ) -> Scene:
@@ -169,7 +128,7 @@ def read_scene(
     >>> scene.labels, scene.found.image.tolist(), scene.true.label.tolist()
     (('cat', 'dog'), [0], [1])
     """
-    check_choice("box_format", box_format, ("xyxy", "xywh"))
+    check_form(box_format)
     flat = images is not None
     sides = _listed(predictions, flat), _listed(ground_truths, flat)
     _check_alike(*sides, flat)
@@ -278,15 +237,14 @@ def _is_record(side: Any) -> bool:
     return all(hasattr(side, name) for name in ("image", "label", "box"))
 
 
-def _rows(side: Any, what: str, ids: Iterable[Any] | None, box_format: BoxFormat) -> _Rows:
+def _rows(side: Any, what: str, ids: Iterable[Any] | None, box_format: BoxForm) -> _Rows:
     if _is_record(side):
         return _from_record(side, what)
     items, image = _flat(side, what, ids)
-    read = read_items(items, image, what, sized=box_format == "xywh")
-    crowd = np.zeros(len(items), np.bool_)
-    return _Rows(
-        image, read.label, read.box, read.score, read.flag, crowd, box_format == "xywh", 0.0
-    )
+    read = read_items(items, image, what, form=box_format)
+    crowd, sized = np.zeros(len(items), np.bool_), box_format != "xyxy"
+    box = to_xywh(read.box, box_format) if sized else read.box
+    return _Rows(image, read.label, box, read.score, read.flag, crowd, sized, 0.0)
 
 
 def _flat(side: Any, what: str, ids: Iterable[Any] | None) -> tuple[list[Any], list[Any]]:
@@ -320,7 +278,7 @@ def _from_record(side: Any, what: str) -> _Rows:
     none = np.zeros(len(box))
     score = none if found["score"] is None else found["score"]
     crowd, difficult = (none > 0 if found[k] is None else found[k] for k in ("crowd", "difficult"))
-    check_numbers(box, score, what, found["image"], sized=True)
+    check_numbers(box, score, what, found["image"], form="xywh")
     return _Rows(
         found["image"], found["label"], box, score, crowd | difficult, crowd, True, 0.0,
         found["area"], _masks(getattr(side, "masks", None)),

@@ -20,6 +20,7 @@ import numpy as np
 
 from sightline._compiling import announce_compilation, compiled
 from sightline._threads import in_threads
+from sightline.detection.coco import places_of
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -390,7 +391,7 @@ def truth_counts(
     matches: CocoMatches, truth: GroundTruth
 ) -> list[list[tuple[NDArray[np.int64], NDArray[np.float64]]]]:
     """Return, of each class and size, the images with ground truths that count, and how many."""
-    image, label = _places(matches.images, truth.image), _places(matches.classes, truth.label)
+    image, label = places_of(matches.images, truth.image), places_of(matches.classes, truth.label)
     ends, area = np.array(list(matches.size_ranges.values())), truth.area[:, None]
     inside = (area >= ends[:, 0]) & (area <= ends[:, 1]) & ~truth.crowd[:, None]
     known = (image >= 0) & (label >= 0)
@@ -409,14 +410,6 @@ def truth_counts(
             f"got one of {len(truth)} boxes that gives other counts"
         )
     return result
-
-
-def _places(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each value among the sorted ids, -1 where it is not there."""
-    if len(known) == 0 or len(values) == 0 or known.dtype.kind != values.dtype.kind:
-        return np.full(len(values), -1, np.int64)
-    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[places] == values, places, -1)
 
 
 def weigh_all(

@@ -194,7 +194,7 @@ class DetectionAccumulator:
 
 def _full_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return all options, and refuse what cannot be evaluated before any image is given."""
-    from sightline.detection.evaluate import check_options, evaluate_detections
+    from sightline.detection.evaluate import check_intervals, check_options, evaluate_detections
 
     parameters = inspect.signature(evaluate_detections).parameters.values()
     # The images are those of each batch.
@@ -205,7 +205,8 @@ def _full_options(options: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise InputError(f"options must be of {', '.join(known)}; got {name!r}")
     full = {name: options.get(name, value) for name, value in known.items()}
-    check_options(**{name: full[name] for name in inspect.signature(check_options).parameters})
+    for check in (check_options, check_intervals):
+        check(**{name: full[name] for name in inspect.signature(check).parameters})
     del full["box_format"]  # boxes are read by then
     return full
 

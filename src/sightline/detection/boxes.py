@@ -9,6 +9,7 @@ import numpy as np
 from sightline.detection._pairs import Pairs, close_pairs, take
 from sightline.detection._tables import by_score, read_scene
 from sightline.detection.coco import CocoMatches
+from sightline.detection.columns import as_extents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +97,8 @@ def _coco(results: DetectionResults, matches: CocoMatches, place: int) -> BoxMat
     hit = np.full(len(results.detections), -1, np.int8)
     hit[matches.row] = np.where(aside, -1, true)
     truth, (low, high) = results.ground_truth, matches.size_ranges["all"]
-    counts = ~truth.crowd & (truth.area >= low) & (truth.area <= high)
+    area = as_extents(truth, results.settings.pixel).area  # that which was matched
+    counts = ~truth.crowd & (area >= low) & (area <= high)
     scene = _scene(results)
     pairs = close_pairs(scene, same_label=True)
     limit = min(float(matches.thresholds[place]), 1 - 1e-10)  # as the protocol has it

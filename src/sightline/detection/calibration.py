@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sightline._arrays import divide, shape_of, to_numpy
-from sightline.detection._tables import check_choice, read_numbers
+from sightline.detection._options import read_numbers
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

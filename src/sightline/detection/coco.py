@@ -17,6 +17,7 @@ from sightline._arrays import shape_of
 from sightline._compiling import announce_compilation
 from sightline._threads import in_threads, threads_for
 from sightline.detection import _kernels as kernels
+from sightline.detection._options import at_threshold, find_threshold
 from sightline.detection.columns import Detections, GroundTruth, same_kind
 from sightline.records import InputError
 
@@ -38,8 +39,10 @@ __all__ = [
     "accumulate_matches",
     "check_limits",
     "check_recall_points",
+    "check_sizes",
     "coco_arrays",
     "match_detections",
+    "places_of",
 ]
 
 IOU_THRESHOLDS = tuple(np.linspace(0.5, 0.95, 10).tolist())
@@ -169,20 +172,20 @@ class CocoArrays:
         of the largest limit to the detections.
         """
         last = self.max_dets[-1]
-        result = {
-            "AP": self.mean_precision(),
-            "AP50": self.mean_precision(threshold=0.5),
-            "AP75": self.mean_precision(threshold=0.75),
-        }
+        result = {"AP": self.mean_precision()}
+        for name, level in (("AP50", 0.5), ("AP75", 0.75)):
+            result[name] = self._precision(at_threshold(self.thresholds, level))
         sizes = SIZE_LETTERS
         result |= {f"AP{s}": self.mean_precision(size=size) for s, size in sizes.items()}
         result |= {f"AR{limit}": self.mean_recall(limit=limit) for limit in MAX_DETS}
         return result | {f"AR{s}": self.mean_recall(size=z, limit=last) for s, z in sizes.items()}
 
     def mean_precision(self, *, size: str = "all", threshold: float | None = None) -> float:
-        """Return the mean precision of a size, at one threshold or at all of them."""
-        rows = slice(None) if threshold is None else self.thresholds == threshold
-        return _mean(self.precision[rows, :, :, :, -1][..., self._size(size)])
+        """Return the mean precision of a size, at one of the thresholds or at all of them."""
+        if threshold is None:
+            return self._precision(slice(None), size)
+        find_threshold(self.thresholds, threshold, "threshold")  # raises where it is none of them
+        return self._precision(at_threshold(self.thresholds, threshold), size)
 
     def mean_recall(self, *, size: str = "all", limit: int = 100) -> float:
         """Return the mean recall of a size with so many detections of an image and class."""
@@ -193,6 +196,9 @@ class CocoArrays:
         """Return the AP of each class, over all thresholds; NaN without ground truth."""
         cells = self.precision[..., -1][..., self._size(size)]
         return np.array([_mean(cells[:, :, k]) for k in range(len(self.classes))])
+
+    def _precision(self, rows: slice | NDArray[np.bool_], size: str = "all") -> float:
+        return _mean(self.precision[rows, :, :, :, -1][..., self._size(size)])
 
     def _size(self, name: str) -> NDArray[np.bool_]:
         return np.array([other == name for other in self.size_ranges], np.bool_)
@@ -269,7 +275,7 @@ def match_detections(
     >>> matches.row.tolist(), matches.cell(0, 0)[0].tolist()
     ([1, 0], [True, False])
     """
-    thresholds, (names, sizes) = _thresholds(iou_thresholds), _sizes(size_ranges)
+    thresholds, (names, sizes) = _thresholds(iou_thresholds), check_sizes(size_ranges)
     if most < 1:
         raise InputError(f"most must be at least 1; got {most}")
     workers = _threads(threads, len(dt))
@@ -428,13 +434,23 @@ def _known(
 
 
 def _codes(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the place of each value among the sorted ids, -1 where it is not there."""
-    if len(known) == 0 or len(values) == 0:
-        return np.full(len(values), -1, np.int32)
-    if known.dtype.kind == "i" and int(known[-1]) - int(known[0]) < (1 << 22):
+    """Return the place of each value among the sorted ids, -1 where it is not there; quickly."""
+    some = len(known) > 0 and len(values) > 0 and known.dtype.kind == "i"
+    if some and int(known[-1]) - int(known[0]) < (1 << 22):
         return kernels.look_up(known, values)  # type: ignore[no-any-return]
+    return places_of(known, values).astype(np.int32)
+
+
+def places_of(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each value among sorted ids, -1 where it is not there.
+
+    >>> places_of(np.array(["a", "c"]), np.array(["c", "b"])).tolist()
+    [1, -1]
+    """
+    if len(known) == 0 or len(values) == 0 or known.dtype.kind != values.dtype.kind:
+        return np.full(len(values), -1, np.int64)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[places] == values, places, -1).astype(np.int32)
+    return np.where(known[places] == values, places, -1)
 
 
 def _ordered(
@@ -553,7 +569,7 @@ def _thresholds(values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.flo
     return thresholds
 
 
-def _sizes(
+def check_sizes(
     ranges: Mapping[str, tuple[float, float]],
 ) -> tuple[dict[str, tuple[float, float]], NDArray[np.float64]]:
     """Check the size ranges; return them by name and as an array (A, 2)."""

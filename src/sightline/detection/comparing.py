@@ -18,6 +18,7 @@ from sightline.detection.coco import (
     CocoArrays,
     CocoMatches,
     accumulate_matches,
+    check_limits,
     match_detections,
 )
 from sightline.detection.columns import same_kind
@@ -184,20 +185,20 @@ def compare_detectors(
     >>> found.first, round(found.difference, 2), found.p < 0.2
     (1.0, 0.5, True)
     """
-    check_draws(confidence, resamples)
+    check_draws(confidence, resamples, seed)
+    limits = check_limits(max_dets)
     truth = _whole(truth, first, second)
     sides = [
         match_detections(
             truth, found, iou_thresholds=iou_thresholds, size_ranges=size_ranges,
-            most=max((1, *max_dets)), threads=threads,
+            most=limits[-1], threads=threads,
         )
         for found in (first, second)
     ]  # fmt: skip
-    arrays = [accumulate_matches(side, max_dets=max_dets, threads=threads) for side in sides]
+    arrays = [accumulate_matches(side, max_dets=limits, threads=threads) for side in sides]
     drawn = [
         resample_figures(
-            side, truth, max_dets=arrays[0].max_dets, resamples=resamples, seed=seed,
-            threads=threads,
+            side, truth, max_dets=limits, resamples=resamples, seed=seed, threads=threads,
         )
         for side in sides
     ]  # fmt: skip

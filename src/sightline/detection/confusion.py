@@ -10,24 +10,20 @@ import numpy as np
 
 from sightline._arrays import divide
 from sightline.detection._items import check_ids, check_one_kind, plain
+from sightline.detection._options import check_number, check_share
 from sightline.detection._pairs import Pairs, close_pairs, skipped, take
-from sightline.detection._tables import (
-    Scene,
-    by_score,
-    check_choice,
-    check_number,
-    check_share,
-    read_scene,
-)
+from sightline.detection._tables import Scene, by_score, read_scene
 from sightline.detection.ap import ClassCounts
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from sightline.detection._tables import BoxFormat, Pixel
+    from sightline.detection._entries import BoxForm
+    from sightline.detection._tables import Pixel
 
 __all__ = [
     "ClassCounts",
@@ -134,13 +130,10 @@ def confusion_pairs(
     >>> pairs.found.tolist(), pairs.true.tolist()
     ([0, -1], [0, 1])
     """
-    check_choice("matching", matching, ("any_class", "same_class"))
-    limit = check_share("iou_threshold", iou_threshold)
-    least = check_number("confidence_threshold", confidence_threshold)
-    scene = read_scene(predictions, ground_truths, pixel=pixel)
-    rows = np.flatnonzero(scene.found.score >= least)
-    scene = scene._replace(found=scene.found.at(rows))
-    partner, judged = _matched(scene, limit, matching)
+    scene, rows, partner, judged = _prepared(
+        lambda: read_scene(predictions, ground_truths, pixel=pixel),
+        iou_threshold, confidence_threshold, matching,
+    )  # fmt: skip
     hit, missed = _hit_and_missed(scene, partner)
     alone, lost = rows[judged & ~hit], np.flatnonzero(missed)
     return ConfusionPairs(
@@ -158,7 +151,7 @@ def generate_confusion_matrix(
     *,
     matching: Matching = "any_class",
     images: tuple[Iterable[Any], Iterable[Any]] | None = None,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel | None = None,
 ) -> ConfusionMatrix:
     """Count what each object was taken for.
@@ -195,16 +188,38 @@ def generate_confusion_matrix(
     >>> matrix[1].tolist()
     [1, 0, 0, 0]
     """
+    scene, _, partner, judged = _prepared(
+        lambda: read_scene(
+            predictions, ground_truths, images=images, box_format=box_format, pixel=pixel
+        ),
+        iou_threshold, confidence_threshold, matching,
+    )  # fmt: skip
+    return _counted(scene, partner, judged, _targets(scene, target_classes))
+
+
+class _Prepared(NamedTuple):
+    """A scene with the predictions that are sure enough, their rows, and what `_matched` found."""
+
+    scene: Scene
+    rows: NDArray[np.intp]
+    partner: NDArray[np.intp]
+    judged: NDArray[np.bool_]
+
+
+def _prepared(
+    read: Callable[[], Scene],
+    iou_threshold: float,
+    confidence_threshold: float,
+    matching: Matching,
+) -> _Prepared:
+    """Check the options, and only then read the boxes and match them."""
     check_choice("matching", matching, ("any_class", "same_class"))
     limit = check_share("iou_threshold", iou_threshold)
     least = check_number("confidence_threshold", confidence_threshold)
-    scene = read_scene(
-        predictions, ground_truths, images=images, box_format=box_format, pixel=pixel
-    )
-    scene = scene._replace(found=scene.found.at(scene.found.score >= least))
-    targets = _targets(scene, target_classes)
-    partner, judged = _matched(scene, limit, matching)
-    return _counted(scene, partner, judged, targets)
+    scene = read()
+    rows = np.flatnonzero(scene.found.score >= least)
+    scene = scene._replace(found=scene.found.at(rows))
+    return _Prepared(scene, rows, *_matched(scene, limit, matching))
 
 
 def _targets(scene: Scene, given: Sequence[Any] | None) -> list[Any]:

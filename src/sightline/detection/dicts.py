@@ -16,6 +16,7 @@ from sightline._arrays import is_torch, shape_of, to_numpy
 from sightline.detection._entries import Rows, check_form, image_ids, one_id, to_xywh
 from sightline.detection._lists import checked_boxes
 from sightline.detection.columns import Detections, GroundTruth
+from sightline.detection.masks import mask_boxes, read_mask
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -273,9 +274,7 @@ def _boxes(
     if "boxes" not in entry:
         if masks is None:
             raise InputError(f"{where}: boxes must be there; {_keys(entry)}")
-        from pycocotools import mask
-
-        around = mask.toBbox(masks) if masks else np.zeros((0, 4))
+        around = mask_boxes(masks)
         return around, around
     value = _array(entry["boxes"], f"{where}: boxes")
     try:
@@ -336,17 +335,7 @@ def _set_pixels(given: Any, where: str) -> NDArray[np.bool_]:
 
 def _run_lengths(value: dict[str, Any], where: str) -> Rle:
     """Return run lengths as pycocotools packs them."""
-    from pycocotools import mask
-
-    if not {"size", "counts"} <= set(value):
-        raise InputError(f"{where}: masks must have size and counts; got the keys {sorted(value)}")
-    if not isinstance(value["counts"], list):
-        return value
     try:
-        height, width = value["size"]
-        return cast("Rle", mask.frPyObjects(value, height, width))
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{where}: masks must have a size [height, width] and counts of whole numbers; "
-            f"got {str(value)[:80]}"
-        ) from None
+        return read_mask(value)
+    except InputError as error:
+        raise InputError(f"{where}: masks {error}") from None

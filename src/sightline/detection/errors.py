@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.detection._options import check_share
 from sightline.detection._pairs import Pairs, close_pairs, first_of_each, skipped
-from sightline.detection._tables import by_score, check_share, read_scene
+from sightline.detection._tables import by_score, read_scene
 from sightline.detection.ap import calculate_ap_per_class, curves_in_order
 from sightline.detection.matching import match_scene
 from sightline.records import InputError
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.detection._tables import BoxFormat, Pixel, Scene
+    from sightline.detection._entries import BoxForm
+    from sightline.detection._tables import Pixel, Scene
     from sightline.detection.ap import Interpolation
     from sightline.detection.matching import Matches
 
@@ -76,7 +78,7 @@ def error_types(
     iou_threshold: float = 0.5,
     background_threshold: float = 0.1,
     images: tuple[Iterable[Any], Iterable[Any]] | None = None,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel | None = None,
     interpolation: Interpolation = "coco101",
 ) -> ErrorTypes:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from sightline.detection._tables import check_choice
 from sightline.detection.coco import (
     IOU_THRESHOLDS,
     MAX_DETS,
     SIZE_RANGES,
     accumulate_matches,
     check_limits,
+    check_sizes,
     match_detections,
 )
 from sightline.detection.columns import as_extents
@@ -21,17 +22,19 @@ from sightline.detection.matching import match_thresholds
 from sightline.detection.reading import as_tables
 from sightline.detection.results import DetectionResults, Settings
 from sightline.detection.sizes import SIZE_RANGES as PLAIN_SIZES
+from sightline.detection.sizes import check_sizes as check_plain_sizes
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sightline.detection._entries import BoxForm
     from sightline.detection.ap import Interpolation
     from sightline.detection.columns import Detections, GroundTruth, Pixel
     from sightline.detection.matching import MatchProtocol
 
-__all__ = ["PROTOCOLS", "Protocol", "check_options", "evaluate_detections"]
+__all__ = ["PROTOCOLS", "Protocol", "check_intervals", "check_options", "evaluate_detections"]
 
 Protocol = Literal["coco", "voc", "simple"]
 PROTOCOLS: tuple[Protocol, ...] = ("coco", "voc", "simple")
@@ -112,8 +115,9 @@ def evaluate_detections(
     """
     settings = check_options(
         protocol=protocol, pixel=pixel, iou_thresholds=iou_thresholds, size_ranges=size_ranges,
-        max_dets=max_dets, interpolation=interpolation, ci=ci,
+        max_dets=max_dets, interpolation=interpolation,
     )  # fmt: skip
+    check_intervals(protocol=protocol, ci=ci, resamples=resamples, seed=seed)
     truth, found = as_tables(
         ground_truth, detections, images=images, box_format=box_format, masks=bool(masks)
     )
@@ -136,7 +140,6 @@ def check_options(
     size_ranges: Mapping[str, tuple[float, float]] | None = None,
     max_dets: Sequence[int] = MAX_DETS,
     interpolation: Interpolation | None = None,
-    ci: float | None = None,
 ) -> Settings:
     """Return how to evaluate, or raise where options do not fit; see `evaluate_detections`.
 
@@ -148,8 +151,6 @@ def check_options(
     check_choice("protocol", protocol, PROTOCOLS)
     own: Pixel = "inclusive" if protocol == "voc" else "continuous"
     check_choice("pixel", pixel or own, ("continuous", "inclusive"))
-    if ci is not None and protocol != "coco":
-        raise InputError(f"ci needs protocol='coco'; got {protocol!r}")
     return Settings(
         protocol=protocol,
         pixel=pixel or own,
@@ -158,6 +159,26 @@ def check_options(
         max_dets=check_limits(max_dets),
         interpolation=_interpolation(interpolation, protocol),
     )
+
+
+def check_intervals(
+    *, protocol: Protocol = "coco", ci: float | None = None, resamples: int = 1000, seed: int = 0
+) -> None:
+    """Raise where intervals cannot be made as asked; see `evaluate_detections`.
+
+    Examples
+    --------
+    >>> check_intervals(ci=95)
+    Traceback (most recent call last):
+    sightline.records.errors.InputError: confidence must lie between 0 and 1; got 95
+    """
+    if ci is None:
+        return
+    if protocol != "coco":
+        raise InputError(f"ci needs protocol='coco'; got {protocol!r}")
+    from sightline.detection.intervals import check_draws
+
+    check_draws(ci, resamples, seed)
 
 
 def _coco(
@@ -218,7 +239,10 @@ def _pixel(truth: GroundTruth, found: Detections, own: Pixel) -> Pixel:
 def _thresholds(asked: Sequence[float] | float | None, protocol: Protocol) -> tuple[float, ...]:
     if asked is None:
         return IOU_THRESHOLDS if protocol == "coco" else (0.5,)
-    values = np.atleast_1d(np.asarray(asked, np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(asked, np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"iou_thresholds must be numbers; got {asked!r}") from None
     least_fits = (values >= 0) if protocol == "coco" else (values > 0)
     if values.ndim != 1 or not values.size or not (least_fits & (values <= 1)).all():
         least = "of at least 0" if protocol == "coco" else "above 0"
@@ -236,9 +260,10 @@ def _sizes(
             raise InputError("size_ranges must not be given with protocol='voc', which has none")
         return {}
     if asked is None:
-        asked = SIZE_RANGES if protocol == "coco" else PLAIN_SIZES
-    if protocol == "coco" and "all" not in asked:
+        return dict(SIZE_RANGES if protocol == "coco" else PLAIN_SIZES)
+    if protocol == "coco" and isinstance(asked, Mapping) and "all" not in asked:
         asked = {"all": SIZE_RANGES["all"], **asked}
+    (check_sizes if protocol == "coco" else check_plain_sizes)(asked)
     return dict(asked)
 
 

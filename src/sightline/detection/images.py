@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline._threads import in_threads, threads_for
+from sightline.detection._options import find_threshold
 from sightline.detection._weighted import LANES, Cell, cells, check_same_evaluation, perfect
 from sightline.detection.coco import ROWS_PER_THREAD
 from sightline.records import InputError
@@ -38,7 +39,7 @@ class ImageCosts:
     false_positives, misses : array of int
         At the IoU `threshold`, over all classes and whatever the score.
     threshold : float
-        The IoU threshold nearest to 0.5.
+        0.5, or the lowest IoU threshold where 0.5 is not among them.
 
     Examples
     --------
@@ -140,7 +141,7 @@ def image_costs(
         raise InputError(f"size_ranges must have 'all'; got {', '.join(matches.size_ranges)}")
     size = list(matches.size_ranges).index("all")
     table = cells(matches, truth, arrays.max_dets[-1:], [size], whole=True)
-    level = int(np.argmin(np.abs(matches.thresholds - 0.5)))
+    level = find_threshold(matches.thresholds)
     wrong, missed = _counts(table, level, len(matches.images))
     counted = [cell for cell in table if len(cell.truth_image)]
     cost = np.full(len(matches.images), np.nan)

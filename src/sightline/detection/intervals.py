@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline._threads import threads_for
+from sightline.detection._options import at_threshold
 from sightline.detection._weighted import (
     LANES,
     Cell,
@@ -38,6 +39,7 @@ from sightline.detection.coco import (
     check_recall_points,
 )
 from sightline.records import InputError
+from sightline.records.checks import check_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -249,7 +251,7 @@ def _class_figures(
 
     result = {"AP": precision("all", every)}
     for level in (0.5, 0.75):
-        result[f"AP{100 * level:.0f}"] = precision("all", matches.thresholds == level)
+        result[f"AP{100 * level:.0f}"] = precision("all", at_threshold(matches.thresholds, level))
     result |= {f"AP{s}": precision(name, every) for s, name in SIZE_LETTERS.items()}
     result |= {f"AR{most}": recall("all", most) for most in MAX_DETS}
     return result | {f"AR{s}": recall(name, max_dets[-1]) for s, name in SIZE_LETTERS.items()}
@@ -309,7 +311,7 @@ def figure_intervals(
     >>> ends.value, round(ends.low, 1), round(ends.high, 1), ends.n
     (0.5, 0.3, 0.7, 20)
     """
-    check_draws(confidence, resamples)
+    check_draws(confidence, resamples, seed)
     check_same_evaluation(matches, arrays)
     draws = resample_figures(
         matches, truth, recall_points=arrays.recall_points, max_dets=arrays.max_dets,
@@ -336,11 +338,11 @@ class Ends(NamedTuple):
     error: float
 
 
-def check_draws(confidence: float, resamples: int) -> None:
-    """Refuse a confidence that is no share, and too few draws."""
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence}")
+def check_draws(confidence: float, resamples: int, seed: int) -> None:
+    """Refuse a confidence that is no share, too few draws, and a seed that is none."""
+    check_confidence(confidence)
     _check_whole("resamples", resamples, _FEWEST_DRAWS)
+    _check_whole("seed", seed, 0)
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:

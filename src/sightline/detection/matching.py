@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sightline.detection._options import check_share
 from sightline.detection._pairs import Pairs, close_pairs, first_of_each, take
-from sightline.detection._tables import by_score, check_choice, check_share, read_scene
+from sightline.detection._tables import by_score, read_scene
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sightline.detection._tables import BoxFormat, Pixel, Scene
+    from sightline.detection._entries import BoxForm
+    from sightline.detection._tables import Pixel, Scene
 
 __all__ = [
     "MatchProtocol",
@@ -74,7 +77,7 @@ def match_predictions(
     ground_truths: Sequence[Any],
     iou_threshold: float = 0.5,
     *,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel = "continuous",
 ) -> tuple[list[tuple[float, bool, Any]], dict[Any, int]]:
     """Say of each prediction of one image whether it finds a ground truth of its class.
@@ -92,7 +95,7 @@ def match_predictions(
     iou_threshold
         Above 0, at most 1.
     box_format
-        "xyxy" (two corners) or "xywh" (corner, width, height).
+        "xyxy" (two corners), "xywh" (corner, width, height) or "cxcywh" (centre, width, height).
     pixel
         "continuous", or "inclusive": widths and heights count one pixel more, as in Pascal VOC.
 
@@ -126,7 +129,7 @@ def match_dataset(
     *,
     protocol: MatchProtocol = "simple",
     images: tuple[Iterable[Any], Iterable[Any]] | None = None,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel | None = None,
 ) -> Matches:
     """Match all images of a data set; nothing matches across images.
@@ -149,7 +152,7 @@ def match_dataset(
     images
         For flat lists the image id of each prediction and of each ground truth.
     box_format
-        "xyxy" (two corners) or "xywh" (corner, width, height).
+        "xyxy" (two corners), "xywh" (corner, width, height) or "cxcywh" (centre, width, height).
     pixel
         "continuous" or "inclusive" (widths and heights count one pixel more). None takes what the
         records say, else the protocol's: inclusive under "voc".
@@ -178,7 +181,7 @@ def match_thresholds(
     *,
     protocol: MatchProtocol = "simple",
     images: tuple[Iterable[Any], Iterable[Any]] | None = None,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel | None = None,
 ) -> tuple[Matches, ...]:
     """Match a data set at several IoU thresholds; overlaps are computed once.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from sightline.detection._options import at_threshold, find_threshold
 from sightline.detection.ap import (
     BestF1,
     ClassCounts,
@@ -285,12 +286,7 @@ class DetectionResults:
 
     def threshold_place(self, iou: float | None = None) -> int:
         """Return the place of a threshold; of 0.5, or of the lowest, unless given."""
-        known = self.settings.iou_thresholds
-        if iou is None:
-            return known.index(0.5) if 0.5 in known else known.index(min(known))
-        if iou not in known:
-            raise InputError(f"iou must be one of {', '.join(map(str, known))}; got {iou!r}")
-        return known.index(iou)
+        return find_threshold(self.settings.iou_thresholds, iou)
 
     def best_f1(self, iou: float | None = None) -> dict[Any, BestF1]:
         """Return for each class the score from which on detections give the highest F1."""
@@ -372,7 +368,7 @@ class DetectionResults:
         """Return the images that cost most AP, the worst first; see `image_costs`.
 
         `cost` is how much AP would rise if that image alone were perfect; `false_positives` and
-        `misses` are counted at IoU 0.5. Only under "coco".
+        `misses` are counted at IoU 0.5, or at the lowest there is. Only under "coco".
         """
         from sightline.detection.images import image_costs
 
@@ -479,17 +475,17 @@ def _plain_means(
     """Return AP, AP50 and AP75 of a table (T, K)."""
     if empty is None:  # the plain steps call a mean over nothing 0
         empty = 0.0 if settings.protocol == "simple" else math.nan
-    thresholds = np.array(settings.iou_thresholds)
+    known = settings.iou_thresholds
     figures = {}
     for name, rows in (
-        ("AP", thresholds > -1),
-        ("AP50", thresholds == 0.5),
-        ("AP75", thresholds == 0.75),
+        ("AP", np.ones(len(known), np.bool_)),
+        ("AP50", at_threshold(known, 0.5)),
+        ("AP75", at_threshold(known, 0.75)),
     ):
         if rows.any():
             cells = dict(enumerate(table[rows].ravel().tolist()))
-            known = any(math.isfinite(value) for value in cells.values())
-            figures[name] = calculate_map(cells) if known else empty
+            defined = any(math.isfinite(value) for value in cells.values())
+            figures[name] = calculate_map(cells) if defined else empty
     return figures
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.detection._tables import check_number, check_share, read_scene
+from sightline.detection._options import check_number, check_share
+from sightline.detection._tables import read_scene
 from sightline.detection.ap import calculate_ap_per_class, calculate_map, matches_pr_data
 from sightline.detection.matching import match_scene
 from sightline.records import InputError
@@ -16,10 +17,11 @@ from sightline.records import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sightline.detection._tables import BoxFormat, Pixel
+    from sightline.detection._entries import BoxForm
+    from sightline.detection._tables import Pixel
     from sightline.detection.ap import Interpolation
 
-__all__ = ["SIZE_RANGES", "calculate_map_by_size"]
+__all__ = ["SIZE_RANGES", "calculate_map_by_size", "check_sizes"]
 
 # Square pixels: the least area of a class and the first that is too large.
 SIZE_RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -35,7 +37,7 @@ def calculate_map_by_size(
     iou_threshold: float = 0.5,
     *,
     images: tuple[Iterable[Any], Iterable[Any]] | None = None,
-    box_format: BoxFormat = "xyxy",
+    box_format: BoxForm = "xyxy",
     pixel: Pixel | None = None,
     interpolation: Interpolation = "all_points",
 ) -> dict[str, float]:
@@ -73,21 +75,25 @@ def calculate_map_by_size(
     ... )
     {'small': 1.0, 'medium': 0.0, 'large': 0.5}
     """
-    limit = check_share("iou_threshold", iou_threshold)
+    limit, sizes = check_share("iou_threshold", iou_threshold), check_sizes(size_ranges)
     scene = read_scene(
         predictions, ground_truths, images=images, areas=gt_areas, box_format=box_format,
         pixel=pixel,
     )  # fmt: skip
-    if not isinstance(size_ranges, Mapping):
-        raise InputError(f"size_ranges must be a mapping from name to range; got {size_ranges!r}")
     figures = {}
-    for name, limits in size_ranges.items():
-        least, beyond = _limits(name, limits)
+    for name, (least, beyond) in sizes.items():
         rows = np.flatnonzero((scene.true.area >= least) & (scene.true.area < beyond))
         part = scene._replace(true=scene.true.at(rows))
         data = matches_pr_data(match_scene(part, limit))
         figures[name] = calculate_map(calculate_ap_per_class(data, interpolation=interpolation))
     return figures
+
+
+def check_sizes(size_ranges: Any) -> dict[str, tuple[float, float]]:
+    """Return least area and first too large of each size, or raise where they are no ranges."""
+    if not isinstance(size_ranges, Mapping):
+        raise InputError(f"size_ranges must be a mapping from name to range; got {size_ranges!r}")
+    return {name: _limits(name, limits) for name, limits in size_ranges.items()}
 
 
 def _limits(name: str, limits: Any) -> tuple[float, float]:

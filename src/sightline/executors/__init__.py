@@ -1,4 +1,4 @@
-"""What runs a study: on this machine, in one process or several."""
+"""What runs a study: on this machine, in one process or several, or on a Ray cluster."""
 
 from __future__ import annotations
 

@@ -31,12 +31,10 @@ class Died(NamedTuple):
 
     Attributes
     ----------
-    lane : ProcessLane
     status : int
         Its exit status; negative for the signal that ended it.
     """
 
-    lane: ProcessLane
     status: int
 
 
@@ -73,11 +71,6 @@ class ProcessLane:
         self._threads = [Thread(target=loop, daemon=True) for loop in (self._speak, self._listen)]
         for thread in self._threads:
             thread.start()
-
-    @property
-    def process(self) -> int:
-        """The number of the process."""
-        return self._process.pid
 
     def put(self, task: Task) -> None:
         """Give the lane a task."""
@@ -119,7 +112,7 @@ class ProcessLane:
         except (EOFError, OSError):
             status = self._process.wait()
             if not self._closing or status:
-                self._emit(Died(self, status))
+                self._emit(Died(status))
 
 
 @contextmanager

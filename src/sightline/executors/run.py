@@ -21,7 +21,7 @@ from sightline.runner.probe import expect
 from sightline.runner.work import BadImageError
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.checksums import DamagedError, check_files
-from sightline.store.folder import STUDY_DIGEST
+from sightline.store.folder import PLAN, STUDY_DIGEST
 from sightline.store.shards import write_rows
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class _Runner:
         regions = regions_table(line for card in used for line in card.regions)
         self.old = manifest_of(self.study, plan, self.old)
         with _writing(self.store):
-            mark = {"sightline-plan": plan.digest}  # readers see whether they belong together
+            mark = {PLAN: plan.digest}  # readers see whether they belong together
             write_rows(self.store.images_path, images.replace_schema_metadata(mark))
             write_rows(self.store.regions_path, regions.replace_schema_metadata(mark))
             text = to_yaml(self.study)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from sightline.figures.agreement import draw_agreement_matrix
 from sightline.figures.card import FigureCard
 from sightline.figures.cards import FIGURES, find_card
 from sightline.figures.checks import (
     create_cascade_randomization_plot,
     create_model_vs_method_analysis,
-    draw_perturbation_drops,
 )
 from sightline.figures.comparing import (
-    draw_agreement_matrix,
     draw_breakdown,
     draw_leaderboard,
     draw_metrics_comparison,
@@ -29,6 +28,7 @@ from sightline.figures.detection import (
     draw_pr_curves,
     draw_reliability,
 )
+from sightline.figures.drops import draw_perturbation_drops
 from sightline.figures.examples import (
     Example,
     create_ebpg_visualization,

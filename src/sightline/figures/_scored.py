@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.figures.lines import BASELINE, counted, direction, line_names
+from sightline.figures.lines import BASELINE, counts_words, direction, line_names
 from sightline.figures.style import BLACK, figure_of
 from sightline.metrics import METRICS
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,12 +74,6 @@ def keys_of(table: pd.DataFrame, what: str) -> list[str]:
     return [str(name) for name in table["name"]] if "name" in table else line_names(table, what)
 
 
-def must_have_rows(table: pd.DataFrame, what: str) -> None:
-    """Refuse a table without rows: there is nothing to draw."""
-    if not len(table):
-        raise InputError(f"{what} must have at least one row; it has none")
-
-
 def best_first(values: Numbers, metric: str) -> NDArray[np.intp]:
     """Return the places of the defined values, the best first, equal ones as they came."""
     known = np.flatnonzero(np.isfinite(values))
@@ -109,7 +102,7 @@ def kept_of(
 
 def plural(count: int, word: str) -> str:
     """Return a number of things."""
-    return counted([count], word)
+    return counts_words([count], word)
 
 
 def kept_words(baseline: Sequence[bool], known: int, metric: str | None = None) -> str:
@@ -129,6 +122,12 @@ def kept_words(baseline: Sequence[bool], known: int, metric: str | None = None) 
 def sentences(*parts: str) -> str:
     """Return parts as sentences, empty ones left out."""
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+
+
+def one_sentence(*parts: str) -> str:
+    """Return parts as one sentence, empty ones left out."""
+    told = "; ".join(part for part in parts if part)
+    return f"{told}." if told else ""
 
 
 def score_text(value: float) -> str:
@@ -205,15 +204,13 @@ def _lay_out(figure: Figure) -> None:
         engine.execute(figure)
 
 
-def legend_below(
-    ax: Axes, entries: Sequence[tuple[Any, str]], *, inches: float, points: float = 36
-) -> None:
-    """Put a legend under axes and their labels, which take so many points; its columns fit."""
+def legend_below(ax: Axes, entries: Sequence[tuple[Any, str]], *, inches: float) -> None:
+    """Put a legend under axes and their labels, so many inches wide; its columns fit."""
     from matplotlib.transforms import ScaledTranslation
 
     if not entries:
         return
-    under = ScaledTranslation(0, -points / 72, figure_of(ax).dpi_scale_trans)
+    under = ScaledTranslation(0, -0.5, figure_of(ax).dpi_scale_trans)
     wide = [38 + 4.7 * len(text) for _, text in entries]
     columns = len(entries) if sum(wide) <= 72 * inches else int(72 * inches / max(wide))
     found = ax.legend(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sightline.figures import (
+    agreement,
     checks,
     comparing,
     curves,
     detection,
+    drops,
     examples,
     images,
     layers,
@@ -25,8 +27,8 @@ __all__ = ["FIGURES", "find_card"]
 
 FIGURES: Registry[FigureCard] = Registry("figure")
 for _module in (
-    *(images, examples, comparing, ranking, curves, layers),
-    *(checks, removal, prototypes, detection),
+    *(images, examples, comparing, agreement, ranking, curves, layers),
+    *(checks, drops, removal, prototypes, detection),
 ):
     for _card in _module.CARDS:
         FIGURES.add(_card.name, _card)

@@ -1,4 +1,4 @@
-"""Checks of maps: right and wrong predictions, weights made random, pixels changed.
+"""Checks of maps: right and wrong predictions, weights made random.
 
 Each draws on the axes it is given, or makes a figure of a fitting size; either way the figure is
 returned. `sightline.figures.save` writes it.
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.figures._scored import known_chance, spec_of
+from sightline.checks.table import RELIABLE, UNRELIABLE
+from sightline.figures._scored import GRID, known_chance, one_sentence, spec_of
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     Look,
     choose_lines,
-    counted,
+    counts_words,
     direction,
     filled_table,
     line_names,
@@ -23,7 +24,15 @@ from sightline.figures.lines import (
     rows_of_lines,
     short_names,
 )
-from sightline.figures.panels import bars, legend_beside, panels, text_inches
+from sightline.figures.panels import (
+    bars,
+    draw_box,
+    legend_beside,
+    name_rows,
+    panels,
+    shifts,
+    text_inches,
+)
 from sightline.figures.style import BLACK, COLOURS, GREY, axes_for, figure_of, house_style, title
 from sightline.records import InputError, UnknownNameError
 from sightline.stats import interval
@@ -40,23 +49,12 @@ if TYPE_CHECKING:
     from sightline.stats import Interval
     from sightline.stats.confidence import Kind
 
-__all__ = [
-    "create_cascade_randomization_plot",
-    "create_model_vs_method_analysis",
-    "draw_perturbation_drops",
-]
+__all__ = ["create_cascade_randomization_plot", "create_model_vs_method_analysis"]
 
 _CHANCE: dict[str, Any] = {"color": BLACK, "lw": 1.1, "ls": (0, (5, 2.5)), "zorder": 1}
 _ROWS = 24
 _NAME = 34
 _FEW = 10  # images below which an interval says little
-_GRID = "#EEEEEE"
-
-
-def _sentence(*parts: str) -> str:
-    """Join what is known into a line of notes."""
-    told = "; ".join(part for part in parts if part)
-    return f"{told}." if told else ""
 
 
 # --- right and wrong predictions -----------------------------------------------------------------
@@ -234,7 +232,7 @@ def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -
             if shares:
                 _draw_share(ax, place + shift, found, name)
             else:
-                _draw_box(ax, place + shift, one.values[name], name)
+                _draw_side(ax, place + shift, one.values[name], name)
         ax.annotate(
             f"{one.right.n:,} | {one.wrong.n:,}", (1, place), (4, 0), va="center", fontsize=7.5,
             xycoords=("axes fraction", "data"), textcoords="offset points", color=GREY,
@@ -242,26 +240,17 @@ def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -
         )  # fmt: skip
     if np.isfinite(chance):
         ax.axvline(chance, **_CHANCE)
-    _name_rows(ax, [one.line.label for one in sides])
+    name_rows(ax, [one.line.label for one in sides])
     ax.set_xlabel(metric, parse_math=False)
     _sides_legend(ax, np.isfinite(chance))
 
 
-def _draw_box(ax: Axes, place: float, values: NDArray[np.float64], side: str) -> None:
-    """Draw quartiles, median and mean, whiskers to the furthest within 1.5 box lengths."""
-    lower, median, upper = np.percentile(values, [25, 50, 75])
-    reach = 1.5 * (upper - lower)
-    inside = values[(values >= lower - reach) & (values <= upper + reach)]
-    beyond = values[(values < lower - reach) | (values > upper + reach)]
+def _draw_side(ax: Axes, place: float, values: NDArray[np.float64], side: str) -> None:
+    """Draw the box of right predictions, or of wrong ones."""
     colour = _SIDES[side]
-    ax.hlines([place] * 2, [inside.min(), upper], [lower, inside.max()], color=colour, lw=1)
     fill = "#CFE3F1" if side == "right" else "white"
-    ax.barh(
-        place, upper - lower, 0.3, left=lower, facecolor=fill, edgecolor=colour, lw=1.1, zorder=2
-    )
-    ax.vlines(median, place - 0.15, place + 0.15, color=colour, lw=1.8, zorder=3)
-    ax.plot([values.mean()], [place], "D", ms=3, mfc="white", mec=BLACK, mew=0.8, zorder=4)
-    ax.plot(beyond, np.full(len(beyond), place), ".", ms=2.5, color=colour, zorder=3)
+    style = {"facecolor": fill, "edgecolor": colour, "lw": 1.1}
+    draw_box(ax, place, values, style, high=0.3, marks=(colour, colour))
 
 
 def _draw_share(ax: Axes, place: float, found: Interval, side: str) -> None:
@@ -290,19 +279,12 @@ def _sides_legend(ax: Axes, chance: bool) -> None:
     )  # fmt: skip
 
 
-def _name_rows(ax: Axes, names: Sequence[str]) -> None:
-    ax.set_yticks(np.arange(len(names)), names, fontsize=8, parse_math=False)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(names) - 0.45, -0.55)
-    ax.grid(axis="x", color=_GRID, lw=0.6)
-
-
 def _sides_notes(sides: Sequence[_Sides], chosen: Chosen, unknown: int) -> str:
     """Say what boxes and counts mean, and what does not follow from them."""
-    images = counted([max((one.right.n + one.wrong.n for one in sides), default=0)])
-    without = counted([unknown]) + " without prediction" if unknown else ""
+    images = counts_words([max((one.right.n + one.wrong.n for one in sides), default=0)])
+    without = counts_words([unknown]) + " without prediction" if unknown else ""
     meant = "beside: right | wrong; diamonds: means" if sides else ""
-    return _sentence(images, without, meant, *chosen.notes)
+    return one_sentence(images, without, meant, *chosen.notes)
 
 
 def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: bool) -> None:
@@ -318,7 +300,7 @@ def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: 
                 height = place + shift * both
                 bars(ax, [height], [low], [high], look, across=True)
                 ax.plot([value], [height], ls="none", **point, zorder=3)
-    _name_rows(ax, [one.line.label if named else "" for one in sides])
+    name_rows(ax, [one.line.label if named else "" for one in sides])
     reach = 1.08 * max((abs(end) for end in ax.dataLim.intervalx if np.isfinite(end)), default=0)
     ax.set_xlim(-(reach or 1), reach or 1)
     ax.locator_params(axis="x", nbins=6)
@@ -354,7 +336,7 @@ def _difference_notes(sides: Sequence[_Sides], metric: str) -> str:
     intervals = "bars: 95% intervals" + (f" ({few})" if few else "")
     both = any(np.isfinite(one.adjusted[0]) for one in sides)
     hollow = "hollow: at equal annotated area and confidence" if both else ""
-    return _sentence(intervals, told, hollow, "plausibility, not faithfulness")
+    return one_sentence(intervals, told, hollow, "plausibility, not faithfulness")
 
 
 class _Point(NamedTuple):
@@ -376,16 +358,21 @@ def _draw_classes(ax: Axes, table: pd.DataFrame, chosen: Chosen, metric: str, ch
         ax.plot(x, y, ls="none", **look, alpha=0.85, zorder=2 if line.look.baseline else 3)
     if np.isfinite(chance):
         ax.axhline(chance, **_CHANCE)
-    shares = [one.accuracy for points in found.values() for one in points]
-    middle, half = (min(shares) + max(shares)) / 2, max(max(shares) - min(shares), 0.1) * 0.58
-    ax.set_xlim(middle - half, min(middle + half, 1 + 0.08 * half))
-    ax.grid(color=_GRID, lw=0.6)
+    ax.grid(color=GRID, lw=0.6)
     ax.set_ylabel(metric, parse_math=False)
     ax.set_xlabel("Accuracy of the model" + (" on the class" if by else ""))
+    shares = [one.accuracy for points in found.values() for one in points]
+    if not shares:
+        _say(ax, "Nothing to compare.")
+        return ""
+    middle, half = (min(shares) + max(shares)) / 2, max(max(shares) - min(shares), 0.1) * 0.58
+    ax.set_xlim(middle - half, min(middle + half, 1 + 0.08 * half))
     many = max((len(points) for points in found.values()), default=0)
-    classes = counted([many], "class") if by else "no classes are given: a point for each model"
+    classes = (
+        counts_words([many], "class") if by else "no classes are given: a point for each model"
+    )
     same = "" if max(shares) > min(shares) else f"accuracy is {shares[0]:.2f} everywhere"
-    return _sentence(classes, "marks as in the middle", same)
+    return one_sentence(classes, "marks as in the middle", same)
 
 
 def _class_points(line: Line, table: pd.DataFrame, by: str | None) -> list[_Point]:
@@ -410,8 +397,8 @@ def _class_points(line: Line, table: pd.DataFrame, by: str | None) -> list[_Poin
 # --- weights made random -------------------------------------------------------------------------
 
 _GUIDE = {
-    "0.60  the guide: above, unreliable": (0.6, (0, (1, 1.5))),
-    "0.30  the guide: below, reliable": (0.3, (0, (4, 1.5, 1, 1.5))),
+    f"{UNRELIABLE:.2f}  the guide: above, unreliable": (UNRELIABLE, (0, (1, 1.5))),
+    f"{RELIABLE:.2f}  the guide: below, reliable": (RELIABLE, (0, (4, 1.5, 1, 1.5))),
 }
 _SIMILARITIES = {
     "spearman": "Spearman's ρ",
@@ -477,9 +464,9 @@ def create_cascade_randomization_plot(
         wide = max(5.2, 0.62 * (len(stages) + len(beside)) + 1.2)
         room = text_inches([*texts, *_GUIDE])
         ax = axes_for(ax, wide + 1.6 + room, max(5.4, 2.6 + 0.165 * len(texts)))
-        shifts = _shifts(len(chosen.lines), min(0.05, 0.4 / max(len(chosen.lines), 1)))
+        aside = shifts(len(chosen.lines), min(0.05, 0.4 / max(len(chosen.lines), 1)))
         handles = [
-            _cascade_line(ax, line, shift) for line, shift in zip(chosen.lines, shifts, strict=True)
+            _cascade_line(ax, line, shift) for line, shift in zip(chosen.lines, aside, strict=True)
         ]
         _draw_beside(ax, chosen.lines, beside, len(stages))
         levels = _accuracy(ax, rows) | _levels(ax, references or {}, guide=measure == "spearman")
@@ -493,9 +480,9 @@ def create_cascade_randomization_plot(
 
 def _draw_beside(ax: Axes, lines: Sequence[Line], columns: Sequence[str], stages: int) -> None:
     """Mark behind the stages what each line is compared with."""
-    shifts = _shifts(len(lines), min(0.12, 0.7 / max(len(lines), 1)))
+    aside = shifts(len(lines), min(0.12, 0.7 / max(len(lines), 1)))
     for place, column in enumerate(columns):
-        for line, shift in zip(lines, shifts, strict=True):
+        for line, shift in zip(lines, aside, strict=True):
             values = numbers(line.rows, column, "table")
             values = values[np.isfinite(values)]
             x = stages + _GAP + place + shift
@@ -567,109 +554,16 @@ def _cascade_axes(ax: Axes, stages: Sequence[str], beside: Sequence[str], measur
     told = "; behind the line, what maps are compared with" if beside else ""
     ax.set_xlabel(f"Weights made random so far{told}")
     ax.set_ylabel(f"{_SIMILARITIES[measure]} with the map of the trained model")
-    ax.grid(axis="y", color=_GRID, lw=0.6)
+    ax.grid(axis="y", color=GRID, lw=0.6)
 
 
 def _cascade_notes(chosen: Chosen) -> str:
     intervals = any(np.isfinite(numbers(line.rows, "low")).any() for line in chosen.lines)
-    images = counted(n for line in chosen.lines for n in numbers(line.rows, "n").tolist())
+    images = counts_words(n for line in chosen.lines for n in numbers(line.rows, "n").tolist())
     ends = "bars: 95% intervals" if intervals else ""
-    return _sentence(images, ends, "a map that stays does not show what was learned", *chosen.notes)
-
-
-# --- pixels changed ------------------------------------------------------------------------------
-
-_KINDS = {
-    "focused": ("where the map is high", Look(COLOURS["blue"], "-", "o")),
-    "dual": ("where it is low", Look(COLOURS["vermillion"], "-", "s", True)),
-    "global": ("everywhere", Look(GREY, "-", "^")),
-}
-_MOST_CHANGES = 40
-
-
-def draw_perturbation_drops(table: Table, *, ax: Axes | None = None) -> Figure:
-    """Draw how much a score drops when pixels are changed where a map is high, low, or everywhere.
-
-    Parameters
-    ----------
-    table
-        A row for each change and place: `perturbation` (its name), `kind` ("focused": where the map
-        is high, "dual": where it is low, "global": everywhere), `value` (mean drop of the score)
-        and, where they are known, `low`, `high`, `n`.
-    ax
-        Where to draw; a new figure unless given.
-
-    Examples
-    --------
-    >>> table = {"perturbation": ["blur", "blur"], "kind": ["focused", "dual"],
-    ...          "value": [0.4, 0.1]}
-    >>> figure = draw_perturbation_drops(table)
-    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    ['where the map is high', 'where it is low']
-    """
-    rows = filled_table(table, "table", ("perturbation", "kind", "value"))
-    _check_kinds(rows)
-    names, undefined, rest = _changes(rows)
-    kinds = [kind for kind in _KINDS if kind in set(rows["kind"])]
-    with house_style():
-        labels = short_names(names, 40)
-        wide = 4.6 + text_inches(labels.values())
-        ax = axes_for(ax, wide + 1.9, 1.7 + max(len(names) * (0.12 + 0.11 * len(kinds)), 0.9))
-        ax.axvline(0, color=BLACK, lw=1, zorder=1)
-        handles, seen = [], False
-        for shift, kind in zip(_shifts(len(kinds), 0.22), kinds, strict=True):
-            part = rows[rows["kind"] == kind].set_index(
-                rows[rows["kind"] == kind]["perturbation"].astype(str)
-            )
-            handle, some = _drops(ax, part.reindex(names), _KINDS[kind][1], shift)
-            handles.append(handle)
-            seen |= some
-        _name_rows(ax, [labels[name] for name in names])
-        ax.set_xlabel("Drop of the score")
-        legend_beside(ax, handles, [_KINDS[kind][0] for kind in kinds], "Changed")
-        undefined_note = f"{undefined} undefined not drawn" if undefined else ""
-        more = f"{rest} smaller not drawn" if rest else ""
-        ends = "bars: 95% intervals" if seen else ""
-        count = counted(numbers(rows, "n", "table").tolist())
-        title(ax, "What changed pixels cost", _sentence(count, ends, undefined_note, more))
-        return figure_of(ax)
-
-
-def _check_kinds(rows: pd.DataFrame) -> None:
-    if unknown := [one for one in rows["kind"] if one not in _KINDS]:
-        raise InputError(f"kind must be one of {', '.join(_KINDS)}; got {unknown[0]!r}")
-    twice = rows.duplicated(["perturbation", "kind"])
-    if twice.any():
-        one = rows[twice].iloc[0]
-        told = f"{one['perturbation']!r} has several of {one['kind']!r}"
-        raise InputError(f"table must have one row for each perturbation and kind; {told}")
-
-
-def _changes(rows: pd.DataFrame) -> tuple[list[str], int, int]:
-    """Return the changes to draw, the largest drop first, and how many rows and changes are not."""
-    values = numbers(rows, "value", "table")
-    best: dict[str, tuple[int, float]] = {}
-    for name, kind, value in zip(rows["perturbation"], rows["kind"], values.tolist(), strict=True):
-        if np.isfinite(value):
-            place = (list(_KINDS).index(kind), -value)
-            best[str(name)] = min(best.get(str(name), place), place)
-    names = sorted(best, key=lambda name: best[name])
-    return names[:_MOST_CHANGES], int((~np.isfinite(values)).sum()), len(names[_MOST_CHANGES:])
-
-
-def _shifts(count: int, step: float) -> list[float]:
-    """Return how far things that share a place stand to the side of it."""
-    return [step * (one - (count - 1) / 2) for one in range(count)]
-
-
-def _drops(ax: Axes, part: pd.DataFrame, look: Look, shift: float) -> tuple[Any, bool]:
-    """Draw one kind of change in all rows; return its handle and whether it has intervals."""
-    value, low, high = (numbers(part, one) for one in ("value", "low", "high"))
-    place = np.arange(len(part)) + shift
-    known = np.isfinite(value)
-    seen = bars(ax, place[known], low[known], high[known], look, across=True)
-    (handle,) = ax.plot(value, place, ls="none", **look.point, zorder=3)
-    return handle, seen
+    return one_sentence(
+        images, ends, "a map that stays does not show what was learned", *chosen.notes
+    )
 
 
 # --- cards ---------------------------------------------------------------------------------------
@@ -706,18 +600,5 @@ CARDS = (
         "fast they fall: what the lower layers see is still there when the upper ones are random, "
         "so that a faithful map may stay alike, and noisy maps fall fastest.",
         needs="Correlations at each stage.",
-    ),
-    FigureCard(
-        name="perturbation-drops",
-        title="What changed pixels cost",
-        function=draw_perturbation_drops,
-        file="perturbation_drops",
-        group="prototypes",
-        shows="The mean drop of a score when pixels are changed where the map is high, where it "
-        "is low, or everywhere, with intervals.",
-        reading="A map points to what matters for a change if changing where it is high costs "
-        "more than changing where it is low. Compare places within one change only: changes differ "
-        "in strength.",
-        needs="Drops of a score under changes, as of a benchmark of prototypes.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Figures that compare scores: leaderboards, box plots, breakdowns, agreement of maps.
+"""Figures that compare scores: leaderboards, box plots, breakdowns.
 
 Each draws on the axes it is given, or makes a figure of a fitting size; either way the figure is
 returned. `sightline.figures.save` writes it.
@@ -25,7 +25,6 @@ from sightline.figures._scored import (
     known_chance,
     legend_below,
     mark,
-    must_have_rows,
     plural,
     score_text,
     sentences,
@@ -37,12 +36,13 @@ from sightline.figures.lines import (
     BASELINE,
     Look,
     as_table,
-    counted,
+    counts_words,
+    filled_table,
     looks_of,
     numbers,
     short_names,
 )
-from sightline.figures.panels import panels
+from sightline.figures.panels import BEYOND, MEAN, draw_box, panels
 from sightline.figures.style import (
     BLACK,
     COLOURS,
@@ -54,7 +54,6 @@ from sightline.figures.style import (
     title,
 )
 from sightline.records import InputError
-from sightline.stats._order import leaf_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,19 +61,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from sightline.figures._scored import Numbers
     from sightline.figures.lines import Table
 
     _Entries = list[tuple[Any, str]]
 
-__all__ = [
-    "draw_agreement_matrix",
-    "draw_breakdown",
-    "draw_leaderboard",
-    "draw_metrics_comparison",
-]
+__all__ = ["draw_breakdown", "draw_leaderboard", "draw_metrics_comparison"]
 
 METHODS, BASELINES = 32, 8
 """Lines of a leaderboard: the best methods, the best baselines."""
@@ -84,8 +78,6 @@ PANELS = 8
 """Metrics of box plots."""
 LABELS = 80
 """Labels of a breakdown; with more, half of them are the best, half the worst."""
-MAPS = 40
-"""Lines of an agreement matrix."""
 _NAME = 44  # characters of a name beside a row
 _BOX = 0.24  # inches that a box's row is high
 _ACROSS, _ROW = 4.2, 0.215  # inches that rows are wide, and each is high
@@ -159,8 +151,8 @@ def _draw_rows(ax: Axes, rows: _Rows, label: str) -> _Entries:
     return [(handle, text) for handle, text in marks if handle is not None]
 
 
-def _short_names(names: Sequence[str], longest: int = _NAME) -> list[str]:
-    short = short_names(names, longest)
+def _short_names(names: Sequence[str]) -> list[str]:
+    short = short_names(names, _NAME)
     return [short[name] for name in names]
 
 
@@ -208,8 +200,7 @@ def draw_leaderboard(table: Table, *, metric: str | None = None, ax: Axes | None
     ['cls', 'rollout', 'random']
     """
     metric = _metric_of(table, metric)
-    frame = as_table(table, "table", ("value",))
-    must_have_rows(frame, "table")
+    frame = filled_table(table, "table", ("value",))
     order = best_first(numbers(frame, "value"), metric)
     kept = kept_of(order, are_baselines(frame), METHODS, BASELINES)
     rows = _board_rows(frame, kept, metric)
@@ -284,7 +275,7 @@ def _board_notes(drawn: pd.DataFrame, rows: _Rows, metric: str, counts: tuple[in
     marks = "".join(rows.right)
     defined, given = counts
     return sentences(
-        "; ".join(filter(None, (counted(numbers(drawn, "n")), direction_words(metric)))),
+        "; ".join(filter(None, (counts_words(numbers(drawn, "n")), direction_words(metric)))),
         "bars: 95% intervals" if rows.bars.any() else "",
         f"{_CHOSEN} layer or method chosen on the same images, which flatters it"
         if _CHOSEN in marks
@@ -332,8 +323,7 @@ def draw_breakdown(
     ['tower', 'door']
     """
     metric = _metric_of(table, metric)
-    frame = as_table(table, "table", ("label",))
-    must_have_rows(frame, "table")
+    frame = filled_table(table, "table", ("label",))
     columns = _breakdown_columns(frame, metric)
     metric = metric or ("" if "value" in frame else "iou")
     order = best_first(columns["value"], metric)
@@ -445,8 +435,7 @@ def draw_metrics_comparison(
     >>> figure.axes[0].get_title(loc="left")
     'coverage'
     """
-    frame = as_table(values, "values", ("image", "metric", "value"))
-    must_have_rows(frame, "values")
+    frame = filled_table(values, "values", ("image", "metric", "value"))
     wanted, left_out = _wanted_metrics(frame, metrics)
     frame = frame.assign(key=keys_of(frame, "values"), value=numbers(frame, "value", "values"))
     lines = _box_lines(frame[frame["metric"].isin(wanted)], wanted[0])
@@ -462,7 +451,7 @@ def draw_metrics_comparison(
             handles |= _draw_panel(ax, panel, lines)
             _name_rows(ax, lines, named=i % columns == 0)
             more = f". {words}" if words and i == 0 and axes is not None else ""
-            notes = counted([len(one) for one in panel.values if len(one)]) or "no scores"
+            notes = counts_words([len(one) for one in panel.values if len(one)]) or "no scores"
             title(ax, shown(panel.metric, 22), notes + more)
         _box_legend(places, handles, words, own=axes is None)
         if axes is None:
@@ -547,27 +536,17 @@ def _box_style(grey: bool) -> dict[str, Any]:
 
 
 def _box(ax: Axes, place: int, values: Numbers, style: dict[str, Any]) -> dict[str, Any]:
-    """Draw quartiles, median, mean, whiskers to the furthest within 1.5 boxes, dots beyond."""
+    """Draw the box of a line; return what the legend shows."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    lower, median, upper = np.percentile(values, [25, 50, 75])
-    reach = 1.5 * (upper - lower)
-    inside = values[(values >= lower - reach) & (values <= upper + reach)]
-    beyond = values[(values < lower - reach) | (values > upper + reach)]
-    edge = style["edgecolor"]
-    ax.hlines([place] * 2, [inside.min(), upper], [lower, inside.max()], color=edge, lw=1.1)
-    ax.barh(place, upper - lower, 0.6, left=lower, zorder=2, **style)
-    ax.vlines(median, place - 0.3, place + 0.3, color=BLACK, lw=1.8, zorder=4)
-    point: dict[str, Any] = {"ls": "none", "marker": "D", "ms": 4, "mfc": "white", "mec": BLACK}
-    ax.plot([values.mean()], [place], zorder=5, **point)
-    dot: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 3, "color": GREY}
-    if len(beyond):
-        ax.plot(beyond, np.full(len(beyond), place), zorder=3, **dot)
+    beyond = draw_box(ax, place, values, style)
     group = "baseline: quartiles" if style["facecolor"] == "white" else "method: quartiles"
     entries = {group: Patch(**style), "median": Line2D([], [], color=BLACK, lw=1.8)}
-    entries["mean"] = Line2D([], [], **point)
-    return entries | ({"beyond 1.5 box lengths": Line2D([], [], **dot)} if len(beyond) else {})
+    entries["mean"] = Line2D([], [], ms=4, **MEAN)
+    if beyond:
+        entries["beyond 1.5 box lengths"] = Line2D([], [], ms=3, color=GREY, **BEYOND)
+    return entries
 
 
 def _bar(ax: Axes, place: int, values: Numbers, style: dict[str, Any]) -> dict[str, Any]:
@@ -622,156 +601,6 @@ _BOX_ORDER = (
 )  # fmt: skip
 
 
-# --- agreement -----------------------------------------------------------------------------------
-
-
-def draw_agreement_matrix(
-    matrix: ArrayLike,
-    names: Sequence[str],
-    *,
-    ends: tuple[ArrayLike, ArrayLike] | None = None,
-    n: int | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Draw how much the maps of methods agree, alike ones beside each other.
-
-    Lines are ordered by clustering them: agreement is their closeness, average linkage, and
-    neighbours in the tree are turned so that alike ones touch. Of more than 40 lines the first 40
-    are drawn. What is undefined is a dash.
-
-    Parameters
-    ----------
-    matrix
-        Spearman's correlations, (k, k), symmetric, in -1 to 1.
-    names
-        What the k lines are called.
-    ends
-        Lower and upper ends of the correlations' 95% intervals over images, (k, k) each; written
-        below the numbers.
-    n
-        How many images were compared.
-    ax
-        Where to draw; a new figure unless given.
-
-    Examples
-    --------
-    >>> matrix = [[1, 0.1, 0.8], [0.1, 1, 0.2], [0.8, 0.2, 1]]
-    >>> figure = draw_agreement_matrix(matrix, ["cls", "random", "rollout"], n=60)
-    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    ['random', 'rollout', 'cls']
-    """
-    values = _checked_matrix(matrix, names)[:MAPS, :MAPS]
-    order = leaf_order(values)
-    spans = [_checked_matrix(one, names)[np.ix_(order, order)] for one in ends or ()]
-    values = values[np.ix_(order, order)]
-    labels = _short_names([str(names[i]) for i in order], 34)
-    with house_style():
-        own, side = ax is None, max(len(labels) * (0.56 if spans else 0.4), 2.6)
-        around = 0.09 * max(map(len, labels)) + 2.4
-        ax = axes_for(ax, side + around, side + around)
-        drawn = np.ma.masked_invalid(np.where(np.eye(len(values)) > 0, np.nan, values))
-        aspect: Any = "auto" if own else "equal"
-        mesh = ax.imshow(drawn, cmap=_diverging(), vmin=-1, vmax=1, aspect=aspect)
-        _matrix_bar(ax, mesh)
-        _matrix_axes(ax, labels)
-        if own:
-            fit([ax], width=side)
-        title(ax, "Agreement of maps", _matrix_notes(values, len(names), n, spans=bool(spans)))
-        if own:
-            fit([ax], height=side)
-        _matrix_numbers(ax, values, spans)
-        return figure_of(ax)
-
-
-def _checked_matrix(matrix: ArrayLike, names: Sequence[str]) -> Numbers:
-    """Return the matrix as numbers; refuse what cannot be agreement."""
-    try:
-        values = np.array(matrix, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"matrix must be numbers, (k, k): {error}") from error
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or not len(values):
-        raise InputError(f"matrix must be square, with a row; got the shape {values.shape}")
-    if len(names) != len(values):
-        raise InputError(f"names must be {len(values)}, one for each row; got {len(names)}")
-    if not np.allclose(values, values.T, atol=1e-6, equal_nan=True):
-        raise InputError("matrix must be symmetric; it is not")
-    if np.nanmax(np.abs(values), initial=0.0) > 1 + 1e-6:
-        seen = float(np.nanmax(np.abs(values)))
-        raise InputError(f"matrix must lie in -1 to 1; it reaches {seen:g}")
-    return values
-
-
-_ROOM = 30  # points of a cell that can hold an interval
-
-
-def _matrix_bar(ax: Axes, mesh: Any) -> None:
-    bar = figure_of(ax).colorbar(mesh, ax=ax, shrink=0.8, aspect=22, pad=0.02, ticks=[-1, 0, 1])
-    bar.set_label("Spearman's ρ")
-    bar.outline.set_visible(False)
-
-
-def _diverging() -> Any:
-    from matplotlib import colormaps
-
-    return colormaps["RdBu_r"].with_extremes(bad="#EDEDED")
-
-
-def _matrix_axes(ax: Axes, labels: Sequence[str]) -> None:
-    places = np.arange(len(labels))
-    ax.set_yticks(places, labels, fontsize=8, parse_math=False)
-    ax.set_xticks(places, labels, fontsize=8, parse_math=False, rotation=90)
-    ax.set_xticks(places[1:] - 0.5, minor=True)
-    ax.set_yticks(places[1:] - 0.5, minor=True)
-    ax.grid(which="minor", color="white", lw=0.8)
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
-
-
-def _matrix_numbers(ax: Axes, values: Numbers, spans: Sequence[Numbers] = ()) -> None:
-    """Write the numbers into the cells, and below them intervals, unless they would not fit."""
-    figure = figure_of(ax)
-    figure.draw_without_rendering()
-    cell = 72 * ax.get_window_extent().width / figure.dpi / len(values)
-    size = min(8.5, cell / 2.9)
-    if size < 4.5:
-        return
-    for i, j in np.ndindex(*values.shape):
-        value = float(values[i, j])
-        colour = "white" if i != j and abs(value) > 0.62 else BLACK
-        known = i != j and cell > _ROOM and all(np.isfinite(one[i, j]) for one in spans)
-        up = -0.13 if known and spans else 0
-        ax.text(
-            j, i + up, _short(value), ha="center", va="center", fontsize=size, color=colour,
-            in_layout=False,
-        )  # fmt: skip
-        if known and spans:
-            ax.text(
-                j, i + 0.24, " ".join(_short(float(one[i, j])) for one in spans), ha="center",
-                va="center", fontsize=min(5.8, cell / 6.4), color=colour, in_layout=False,
-            )  # fmt: skip
-
-
-def _short(value: float) -> str:
-    """Return a correlation in as few signs as can be."""
-    if not np.isfinite(value):
-        return "–"
-    text = f"{abs(value):.2f}"
-    sign = "−" if value < 0 and text != "0.00" else ""
-    return sign + ("1" if text == "1.00" else text[1:])
-
-
-def _matrix_notes(values: Numbers, given: int, n: int | None, *, spans: bool) -> str:
-    undefined = int(np.isnan(values[np.triu_indices(len(values), 1)]).sum())
-    return sentences(
-        "Spearman's ρ between maps of the same image"
-        + (f", mean over {plural(n, 'image')}" if n is not None else ""),
-        "below it its 95% interval" if spans else "",
-        "alike ones stand together",
-        f"the first {len(values)} of {given:,} lines are drawn" if len(values) < given else "",
-        f"{plural(undefined, 'pair')} undefined (–)" if undefined else "",
-    )
-
-
 # --- cards ---------------------------------------------------------------------------------------
 
 CARDS = (
@@ -824,17 +653,5 @@ CARDS = (
         reading="Intervals that overlap widely say that labels do not differ. An image with two "
         "labels counts in both.",
         needs="Scores of images with labels for one line.",
-    ),
-    FigureCard(
-        name="agreement",
-        title="Agreement of maps",
-        function=draw_agreement_matrix,
-        file="agreement_matrix",
-        group="scores",
-        shows="Spearman's correlation between the maps of each pair of lines, mean over images, "
-        "with its interval; alike lines stand together.",
-        reading="Dark red blocks are lines that say the same, so that counting them twice proves "
-        "nothing. Agreement is not truth: methods can be wrong together.",
-        needs="Stored maps of several lines.",
     ),
 )

@@ -14,7 +14,7 @@ from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     LINE,
     choose_lines,
-    counted,
+    counts_words,
     direction,
     filled_table,
     line_names,
@@ -62,10 +62,10 @@ class _Legend:
         self.texts.append(text)
 
 
-def _axes_beside(ax: Axes | None, texts: Iterable[str], side: float, least: int = 0) -> Axes:
+def _axes_beside(ax: Axes | None, texts: Iterable[str], side: float) -> Axes:
     """Return axes that have room for a legend of these texts on their right."""
     lines = list(texts)
-    height = max(side + 0.3, 1.0 + 0.165 * max(len(lines) + 3, least))
+    height = max(side + 0.3, 1.0 + 0.165 * (len(lines) + 3))
     return axes_for(ax, side + 1.0 + text_inches(lines) + 0.6, height)
 
 
@@ -124,7 +124,7 @@ class _Ranking(NamedTuple):
         brackets = any(np.isfinite(one.low) and np.isfinite(one.high) for one in drawn)
         means = "means over images" if self.given else "areas under these lines"
         return _sentence(
-            counted(one.n for one in drawn),
+            counts_words(one.n for one in drawn),
             means + (" with 95% intervals in brackets" if brackets else ""),
             *self.chosen.notes,
         )
@@ -416,7 +416,7 @@ def _score_axis(ax: Axes, metric: str | None, chosen: Chosen) -> None:
 
 
 def _images_of(chosen: Chosen) -> str:
-    return counted(n for line in chosen.lines for n in numbers(line.rows, "n").tolist())
+    return counts_words(n for line in chosen.lines for n in numbers(line.rows, "n").tolist())
 
 
 # --- energy --------------------------------------------------------------------------------------

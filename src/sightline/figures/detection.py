@@ -13,7 +13,7 @@ import numpy as np
 
 from sightline.detection import ERROR_TYPES, calculate_ap
 from sightline.figures.card import FigureCard
-from sightline.figures.lines import counted
+from sightline.figures.lines import counts_words
 from sightline.figures.panels import legend_beside, share_axes
 from sightline.figures.style import (
     BLACK,
@@ -134,7 +134,7 @@ def draw_pr_curves(
         texts = [f"{one.ap:.2f}  {one.label} ({one.data['num_gt']:,})" for one in (*top, *bottom)]
         if middle:
             handles.insert(half, ax.plot([], [], color=LIGHT, lw=1.5)[0])
-            texts.insert(half, f"{counted([len(middle)], 'class')} in between")
+            texts.insert(half, f"{counts_words([len(middle)], 'class')} in between")
         if len(sorted_curves) > 1:
             handles.insert(0, _mean_line(ax, sorted_curves))
             texts.insert(0, f"{np.mean([one.ap for one in sorted_curves]):.2f}  mean")
@@ -197,7 +197,7 @@ def _pr_title(
     ax: Axes, drawn: Sequence[_Curve], given: int, iou: float | None, *, dots: bool
 ) -> None:
     objects = sum(one.data["num_gt"] for one in drawn)
-    notes = f"{counted([len(drawn)], 'class')} with {counted([objects], 'object')}"
+    notes = f"{counts_words([len(drawn)], 'class')} with {counts_words([objects], 'object')}"
     if missing := given - len(drawn):
         notes += f"; {missing:,} without ground truth not drawn"
     notes += ". Best precision at each recall or beyond"
@@ -441,11 +441,11 @@ def _cell_text(value: float, normalise: Normalise | None) -> str:
 def _matrix_title(ax: Axes, matrix: ConfusionMatrix, normalise: Normalise | None) -> None:
     objects = int(matrix.matrix[:-1].sum()) + matrix.others_confused
     found = int(matrix.matrix[:, :-1].sum()) + matrix.others_confused
-    notes = f"{counted([objects], 'object')}, {counted([found], 'detection')}. "
+    notes = f"{counts_words([objects], 'object')}, {counts_words([found], 'detection')}. "
     notes += "Last row: found where nothing is; last column: missed."
     used = np.asarray(matrix.matrix.any(axis=0) | matrix.matrix.any(axis=1))[:-2]
     if used.any() and not used.all():
-        notes += f" {counted([(~used).sum()], 'class')} without either not drawn."
+        notes += f" {counts_words([(~used).sum()], 'class')} without either not drawn."
     if len(matrix.class_labels) <= _LARGE:
         notes += f" {'Above' if normalise == 'predicted' else 'Right'}: counts."
     if matrix.others_confused:
@@ -495,8 +495,8 @@ def draw_error_types(errors: ErrorsLike, *, ax: Axes | None = None) -> Figure:
         ax.set_xlim(min(*lengths, 0.0) * 1.05, top * 1.32)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("Mean AP gained if put right")
-        total = sum(errors.counts.values())
-        notes = f"Mean AP {_figure(errors.map)}; {counted([total], 'error')}, in brackets by kind. "
+        total = counts_words([sum(errors.counts.values())], "error")
+        notes = f"Mean AP {_figure(errors.map)}; {total}, in brackets by kind. "
         notes += "Errors hide each other: gains do not add up."
         title(ax, "What each kind of error costs", notes)
         return figure_of(ax)
@@ -540,7 +540,7 @@ def draw_reliability(reliability: Reliability, *, ax: Axes | None = None) -> Fig
         ax.tick_params(axis="x", labelbottom=False)
         _histogram(below, reliability)
         total = int(reliability.count.sum())
-        notes = f"{counted([total], 'detection')}; "
+        notes = f"{counts_words([total], 'detection')}; "
         notes += f"ECE {_figure(reliability.ece)}, largest gap {_figure(reliability.mce)}"
         few = bool((reliability.count[used] < _FEW).any())
         notes += f". Hollow: fewer than {_FEW} detections." if few else "."
@@ -652,7 +652,7 @@ def _interval_labels(ax: Axes, names: list[str], counts: NDArray[np.int64]) -> N
 def _interval_title(
     ax: Axes, value: str, columns: dict[str, Any], order: NDArray[np.intp], drawn: int
 ) -> None:
-    notes = counted([len(order)], "class")
+    notes = counts_words([len(order)], "class")
     if len(order):
         notes += f", mean {columns['value'][order].mean():.3f} (dashed)"
     if drawn < len(order):

@@ -41,7 +41,14 @@ from sightline.figures._tiles import (
     write_label,
 )
 from sightline.figures.card import FigureCard
-from sightline.figures.lines import BASELINE, as_table, counted, line_names, numbers, short_names
+from sightline.figures.lines import (
+    BASELINE,
+    as_table,
+    counts_words,
+    line_names,
+    numbers,
+    short_names,
+)
 from sightline.figures.panels import text_inches
 from sightline.figures.style import (
     BLACK,
@@ -474,8 +481,9 @@ def _bar_axis(ax: Axes, drawn: Sequence[_Bar]) -> None:
 
 
 def _bar_names(bars: Sequence[_Bar]) -> list[str]:
-    """Return what stands beside bars, no two names alike."""
-    return list(short_names((bar.name for bar in bars), 36).values())
+    """Return what stands beside bars; different names do not look alike."""
+    short = short_names((bar.name for bar in bars), 36)
+    return [short[bar.name] for bar in bars]
 
 
 def _bar_label(bars: Sequence[_Bar], scores: Table | None) -> Label:
@@ -485,7 +493,7 @@ def _bar_label(bars: Sequence[_Bar], scores: Table | None) -> Label:
     known, notes = _known(bars), list[str]()
     rows = as_table(scores, "scores", ())
     counts = numbers(rows, "n", "scores")[np.isfinite(numbers(rows, "value", "scores"))]
-    if images := counted(counts):
+    if images := counts_words(counts):
         notes.append("mean of " * bool(np.nanmax(counts) > 1) + images)
     if any(math.isfinite(bar.low) for bar in known):
         notes.append("grey lines: intervals")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.checks.table import RELIABLE, UNRELIABLE, guide_of
 from sightline.figures._tiles import (
     ANNOTATED,
     KEY,
@@ -42,7 +43,7 @@ from sightline.figures._tiles import (
     spread,
 )
 from sightline.figures.card import FigureCard
-from sightline.figures.lines import as_table, counted, line_names, numbers, short_names
+from sightline.figures.lines import as_table, counts_words, line_names, numbers, short_names
 from sightline.figures.style import BLACK, COLOURS, GREY, LIGHT, house_style, shown
 from sightline.records import InputError
 
@@ -65,8 +66,6 @@ __all__ = [
 MAPS = 40
 """Maps in one figure; of more, the first."""
 _PAIRS = 24  # of maps, with trained and with random weights
-RELIABLE, UNRELIABLE = 0.3, 0.6
-"""Where the guide's rule for the sanity check draws its lines."""
 
 
 # --- all methods ---------------------------------------------------------------------------------
@@ -221,13 +220,14 @@ def visualize_attribution_enhanced(
     >>> [text.get_text() for text in figure.axes[2].texts]
     ['25% reached', 'Top 25%']
     """
+    check_sign(sign)
     given: Iterable[object] = percents
     for one in given:
         if not (isinstance(one, (int, float, np.number)) and 0 < one < 100):
             raise InputError(f"percents must lie between 0 and 100; got {one!r}")
     with house_style():
         picture, area, found = as_picture(image), as_mask(mask), as_map(values)
-        tops = [selected(read(found, check_sign(sign)), one / 100) for one in percents]
+        tops = [selected(read(found, sign), one / 100) for one in percents]
         seen, edges = np.isfinite(found), edges_of(area, picture)
         labels = [
             Label("Image"),
@@ -354,16 +354,17 @@ def draw_layer_maps(
     >>> [ax.texts[-1].get_text() for ax in figure.axes[:3]]
     ['Image', 'Layer 3', 'Layer 11']
     """
+    check_sign(sign)
     with house_style():
         picture, area = as_picture(image), as_mask(mask)
         drawn = _by_layer(maps, layers)
-        far = max(far_of(one, check_sign(sign)) for one in drawn.values()) if shared else None
+        far = max(far_of(one, sign) for one in drawn.values()) if shared else None
         texts = notes or {}
         edges = edges_of(area, picture)
         labels = [Label("Image", *(f"{one.note} annotated" for one in _annotated(area) if edges))]
         labels += [Label(_layer_name(key), str(texts.get(key, ""))) for key in drawn]
         of = "one scale of colours for all" if shared else "each with its own scale of colours"
-        said = f"{counted([len(drawn)], 'layer')}, {of}. {_left_out(0, area)}".strip()
+        said = f"{counts_words([len(drawn)], 'layer')}, {of}. {_left_out(0, area)}".strip()
         head = f"{shown(name, 60)}, layer by layer"
         sheet = _sheet(labels, picture, [sign], axes, (head, said))
         show_picture(sheet.axes[0], picture)
@@ -448,7 +449,7 @@ def create_sanity_check_comparison(
     >>> figure = create_sanity_check_comparison(
     ...     image, maps, {"cls": [[1, 0], [3, 2]]}, {"name": ["cls"], "value": [0.6]})
     >>> [text.get_text() for text in figure.axes[2].texts]
-    ['the guide: in between', 'ρ = 0.60']
+    ['the guide: between', 'ρ = 0.60']
     """
     found = _similarities(similarities, original, randomised)
     with house_style():
@@ -477,11 +478,14 @@ def _similarities(
     table: Table, original: Mapping[str, Any], randomised: Mapping[str, Any]
 ) -> dict[str, _Similar]:
     """Return the similarity of each method that is drawn, in the order of the maps."""
+    import pandas as pd
+
     rows = as_table(table, "similarities", ["value"])
     names = line_names(rows, "similarities")
     columns = [numbers(rows, one, "similarities").tolist() for one in ("value", "low", "high")]
     columns.append(numbers(rows, "cross", "similarities").tolist())
-    verdicts = [str(one) for one in rows["verdict"]] if "verdict" in rows else [""] * len(rows)
+    given = rows["verdict"] if "verdict" in rows else [""] * len(rows)
+    verdicts = ["" if pd.isna(one) else str(one) for one in given]
     known = {
         name: _Similar(value, low, high, cross, verdict)
         for name, verdict, value, low, high, cross in zip(names, verdicts, *columns, strict=True)
@@ -495,18 +499,11 @@ def _similarities(
     return {name: known.get(name) or known[shown(name, 60)] for name in list(original)[:_PAIRS]}
 
 
-def _verdict(value: float) -> str:
-    """Return the guide's word for a rank correlation."""
-    if not math.isfinite(value):
-        return "undefined"
-    return "reliable" if value < RELIABLE else "unreliable" if value > UNRELIABLE else "in between"
-
-
 def _sanity_labels(name: str, found: _Similar) -> list[Label]:
     said = f"ρ = {found.value:.2f}" if math.isfinite(found.value) else "ρ undefined"
     if math.isfinite(found.low) and math.isfinite(found.high):
         said += f" [{found.low:.2f}, {found.high:.2f}]"
-    guide = f"the guide: {_verdict(found.value)}" if math.isfinite(found.value) else ""
+    guide = f"the guide: {guide_of(found.value)}" if math.isfinite(found.value) else ""
     ours = f"ours: {found.verdict}" if found.verdict else ""
     verdicts = "; ".join(one for one in (ours, guide) if one)
     return [Label(name, "as trained"), Label(name, "random weights"), Label(said, verdicts)]
@@ -520,7 +517,7 @@ def _sanity_notes(table: Table, found: Mapping[str, _Similar], count: int) -> st
         notes += " Bars: intervals."
     if any(math.isfinite(one.cross) for one in found.values()):
         notes += " Crosses: the trained model's maps of other images, which ours compares with."
-    if images := counted(numbers(rows, "n", "similarities")):
+    if images := counts_words(numbers(rows, "n", "similarities")):
         notes += f" {images}."
     return notes + (f" {len(found)} of {count} methods are drawn." if len(found) < count else "")
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
-    as_table,
     choose_lines,
-    counted,
+    counts_words,
+    filled_table,
     line_names,
     numbers,
     rows_of_lines,
@@ -70,9 +70,7 @@ def draw_layer_changes(table: Table, *, ax: Axes | None = None) -> Figure:
 
 
 def _rows(given: Table) -> pd.DataFrame:
-    table = as_table(given, "table", ("layer", "next", "value"))
-    if table.empty:
-        raise InputError("table must have at least one row; it has none")
+    table = filled_table(given, "table", ("layer", "next", "value"))
     parts = {name: numbers(table, name, "table") for name in ("layer", "next", "value")}
     for value in parts["value"][np.isfinite(parts["value"])].tolist():
         if not -1 - 1e-9 <= value <= 1 + 1e-9:
@@ -119,7 +117,7 @@ def _draw_axes(ax: Axes, steps: list[tuple[int, int]]) -> None:
 
 
 def _notes(rows: pd.DataFrame, chosen: Chosen, *, bars_seen: bool) -> str:
-    images = counted(numbers(rows, "n", "table").tolist())
+    images = counts_words(numbers(rows, "n", "table").tolist())
     ends = "bars: 95% intervals" if bars_seen else ""
     what = "1: the map stays the same; 0: no relation"
     return "; ".join(part for part in (images, ends, what, *chosen.notes) if part)

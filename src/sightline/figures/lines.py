@@ -31,7 +31,7 @@ __all__ = [
     "Look",
     "as_table",
     "choose_lines",
-    "counted",
+    "counts_words",
     "direction",
     "filled_table",
     "line_names",
@@ -415,7 +415,7 @@ def numbers(table: pd.DataFrame, column: str, what: str = "table") -> NDArray[np
         raise InputError(f"{what}: column {column!r} must hold numbers: {error}") from error
 
 
-def counted(counts: Iterable[float], thing: str = "image") -> str:
+def counts_words(counts: Iterable[float], thing: str = "image") -> str:
     """Return how many there are, in words; "" where that is not known.
 
     Parameters
@@ -427,7 +427,7 @@ def counted(counts: Iterable[float], thing: str = "image") -> str:
 
     Examples
     --------
-    >>> counted([120, 120]), counted([118, 120, float("nan")]), counted([1], "class")
+    >>> counts_words([120, 120]), counts_words([118, 120, float("nan")]), counts_words([1], "class")
     ('120 images', '118 to 120 images', '1 class')
     """
     known = [int(count) for count in counts if np.isfinite(count)]

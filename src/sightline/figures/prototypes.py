@@ -9,8 +9,8 @@ import numpy as np
 from sightline.figures._scored import fit, plural, sentences
 from sightline.figures._tiles import Label, Plan, as_map, as_picture, heat, lay_out, show_picture
 from sightline.figures.card import FigureCard
-from sightline.figures.lines import as_table, numbers, short_names
-from sightline.figures.panels import legend_beside, panels, text_inches
+from sightline.figures.lines import filled_table, numbers, short_names
+from sightline.figures.panels import cell_axes, legend_beside, panels, text_inches
 from sightline.figures.style import (
     BLACK,
     COLOURS,
@@ -22,7 +22,8 @@ from sightline.figures.style import (
     shown,
     title,
 )
-from sightline.prototypes.nature import ALL, largest_drops
+from sightline.prototypes.dropping import largest_drops
+from sightline.prototypes.nature import ALL
 from sightline.records import InputError
 from sightline.stats import interval
 
@@ -55,14 +56,6 @@ _MEASURES = {"energy_relevance": "energy", "mask_relevance": "mask"}
 _KINDS = {"prototype": "Prototypes", "patch": "Patches"}
 
 
-def _filled(given: Table, needed: Sequence[str]) -> pd.DataFrame:
-    """Return a table that has these columns and at least one row."""
-    table = as_table(given, "table", needed)
-    if table.empty:
-        raise InputError("table must have at least one row; it has none")
-    return table
-
-
 # --- relevance -----------------------------------------------------------------------------------
 
 
@@ -87,7 +80,7 @@ def draw_relevance_distributions(table: Table, *, axes: Sequence[Axes] | None = 
     >>> [ax.get_title(loc="left") for ax in draw_relevance_distributions(table).axes]
     ['Patches: energy', 'Patches: mask']
     """
-    rows = _filled(table, ("kind", *_MEASURES, "chance"))
+    rows = filled_table(table, "table", ("kind", *_MEASURES, "chance"))
     if unknown := [one for one in rows["kind"] if one not in _KINDS]:
         raise InputError(f"kind must be one of {', '.join(_KINDS)}; got {unknown[0]!r}")
     kinds = [kind for kind in _KINDS if kind in set(rows["kind"])]
@@ -204,10 +197,11 @@ def draw_drop_heatmap(
     >>> figure.axes[0].get_yticklabels()[0].get_text(), figure.axes[1].texts[0].get_text()
     ('3 Gothic', '●')
     """
-    found = _heat(_filled(table, ("prototype", "perturbation", "focused")))
+    found = _heat(filled_table(table, "table", ("prototype", "perturbation", "focused")))
     both = bool(np.isfinite(found.difference).any())
     count, wide = len(found.prototypes), 0.42 * len(found.perturbations)
     labels = [f"{one} {shown((names or {}).get(one, ''), 24)}".strip() for one in found.prototypes]
+    changes = list(short_names(found.perturbations, 24).values())
     with house_style():
         own = axes is None
         room = text_inches(labels) + 2 * (wide + 1.2)
@@ -217,7 +211,8 @@ def draw_drop_heatmap(
         drawn = [found.focused, found.difference]
         for place, (ax, values) in enumerate(zip(places, drawn, strict=False)):
             mesh = _draw_heat(ax, values, far)
-            _heat_axes(ax, found.perturbations, labels if place == 0 or not own else None)
+            beside = labels if place == 0 or not own else [""] * count
+            cell_axes(ax, changes, beside, sizes=(8, 7.5))
         if both:
             _mark_cells(places[1], found)
             _write_natures(places[1], found)
@@ -273,19 +268,6 @@ def _draw_heat(ax: Axes, values: Numbers, far: float) -> Any:
     scale = colormaps["RdBu_r"].with_extremes(bad="#DDDDDD")
     drawn = np.ma.masked_invalid(values)
     return ax.imshow(drawn, cmap=scale, vmin=-far, vmax=far, aspect="auto")
-
-
-def _heat_axes(ax: Axes, names: Sequence[str], labels: Sequence[str] | None) -> None:
-    places = np.arange(len(names))
-    texts = list(short_names(names, 24).values())
-    ax.set_xticks(places, texts, rotation=90, fontsize=8, parse_math=False)
-    rows = np.arange(round(abs(ax.get_ylim()[1] - ax.get_ylim()[0])))
-    ax.set_yticks(rows, labels or [""] * len(rows), fontsize=7.5, parse_math=False)
-    ax.set_xticks(places[1:] - 0.5, minor=True)
-    ax.set_yticks(rows[1:] - 0.5, minor=True)
-    ax.grid(which="minor", color="white", lw=0.8)
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
 
 
 def _mark_cells(ax: Axes, found: _Heat) -> None:
@@ -361,7 +343,7 @@ def draw_max_drop_distribution(table: Any, *, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     table
-        As in `sightline.prototypes.nature`: a row for each image, prototype and perturbation.
+        As in `sightline.prototypes.dropping`: a row for each image, prototype and perturbation.
     ax
         Where to draw; a new figure unless given.
 

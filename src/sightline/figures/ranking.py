@@ -21,14 +21,13 @@ from sightline.figures._scored import (
     kept_words,
     keys_of,
     known_chance,
-    must_have_rows,
     plural,
     score_text,
     sentences,
 )
 from sightline.figures.card import FigureCard
-from sightline.figures.lines import as_table, counted, looks_of, numbers, short_names
-from sightline.figures.panels import legend_beside
+from sightline.figures.lines import counts_words, filled_table, looks_of, numbers, short_names
+from sightline.figures.panels import cell_axes, legend_beside
 from sightline.figures.style import (
     BLACK,
     GREY,
@@ -85,8 +84,7 @@ class _Scores(NamedTuple):
 
 def _scores(table: Table) -> _Scores:
     """Return a long table as lines by metrics; metrics that have no better end are left out."""
-    frame = as_table(table, "table", ("metric", "value"))
-    must_have_rows(frame, "table")
+    frame = filled_table(table, "table", ("metric", "value"))
     frame = frame.assign(key=keys_of(frame, "table"), value=numbers(frame, "value"))
     twice = frame.duplicated(["key", "metric"])
     if twice.any():
@@ -267,17 +265,11 @@ def _write_means(ax: Axes, means: Numbers) -> None:
 
 
 def _heat_axes(ax: Axes, drawn: _Scores) -> None:
-    metrics = drawn.metrics[:COLUMNS]
-    ax.set_xticks(np.arange(len(metrics)), [_wrapped(name) for name in metrics], fontsize=7.5)
+    metrics = [_wrapped(name) for name in drawn.metrics[:COLUMNS]]
     names = list(short_names(drawn.names, _NAME).values())
-    ax.set_yticks(np.arange(len(names)), names, fontsize=8, parse_math=False)
+    cell_axes(ax, metrics, names, sizes=(7.5, 8), turned=False)
     for label, grey in zip(ax.get_yticklabels(), drawn.baseline, strict=True):
         label.set(color=GREY if grey else BLACK, style="italic" if grey else "normal")
-    ax.set_xticks(np.arange(1, len(metrics)) - 0.5, minor=True)
-    ax.set_yticks(np.arange(1, len(names)) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", lw=1)
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
 
 
 def _heat_notes(scores: _Scores, kept: Sequence[bool], mean: Numbers) -> str:
@@ -287,7 +279,7 @@ def _heat_notes(scores: _Scores, kept: Sequence[bool], mean: Numbers) -> str:
     ranked += f" and {plural(grey, 'baseline')} (grey, italic)" if grey else ""
     gaps = int((~np.isfinite(scores.values[:, :COLUMNS])).sum())
     more = len(scores.metrics) - COLUMNS
-    images = counted(scores.n)
+    images = counts_words(scores.n)
     return sentences(
         f"{ranked} ranked" + (f" on {images}" if images else ""),
         "bold: rank, darker is better, shared by equal scores; below it: mean score",
@@ -471,7 +463,7 @@ def _radar_notes(scaled: _Scaled, kept: NDArray[np.intp]) -> str:
     missing = int((~np.isfinite(scaled.chance)).sum())
     open_axes = int((~np.isfinite(scaled.values[kept])).any(axis=1).sum())
     return sentences(
-        counted(scores.n),
+        counts_words(scores.n),
         "further out is better, on every axis",
         *scaled.notes,
         f"no chance is known on {plural(missing, 'axis')}" if missing else "",

@@ -13,9 +13,9 @@ import numpy as np
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     Line,
-    as_table,
     choose_lines,
-    counted,
+    counts_words,
+    filled_table,
     line_names,
     numbers,
     rows_of_lines,
@@ -124,9 +124,7 @@ def draw_removal_curves(
 
 def _rows(given: Table, what: str, needed: Sequence[str]) -> pd.DataFrame:
     """Return a table that has these columns, a row, and measures that are known."""
-    table = as_table(given, what, needed)
-    if table.empty:
-        raise InputError(f"{what} must have at least one row; it has none")
+    table = filled_table(given, what, needed)
     for one in dict.fromkeys(table["measure"]):
         if one not in _MEASURES:
             known = ", ".join(_MEASURES)
@@ -263,7 +261,7 @@ def _note_lines(count: int) -> int:
 def _curve_notes(rows: pd.DataFrame, chosen: Chosen) -> str:
     """Say what is drawn; the first panel speaks for all."""
     first = next(one for one in _MEASURES if one in set(rows["measure"]))
-    images = counted(numbers(rows, "n", "curves").tolist())
+    images = counts_words(numbers(rows, "n", "curves").tolist())
     bands = "bands: 95% intervals of methods" if _has_bands(rows, chosen) else ""
     parts = (_better(first), images, bands, *chosen.notes)
     return "; ".join(part for part in parts if part)

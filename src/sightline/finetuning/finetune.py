@@ -29,14 +29,12 @@ from sightline.finetuning.pictures import Pictures, embeddings_of, read_pictures
 from sightline.finetuning.saving import check_folder, delta_of, replacing_folder, write_tensors
 from sightline.finetuning.settings import Settings
 from sightline.models.hooks import undisturbed
+from sightline.models.recipes import RECIPE, Recipe, read_recipe
 from sightline.models.variants import (
     DELTA,
     HEAD,
-    RECIPE,
-    Recipe,
     add_head,
     load_variant,
-    read_recipe,
     weight_digests,
     weights_digest,
 )

@@ -124,10 +124,11 @@ def choose_images(
     kept = data.select(i for i in labels if i not in away)
     classes = tuple(sorted({str(labels[i]) for i in kept.ids}))
     if isinstance(validation, Dataset):
-        ids = held.ids(_known(validation, classes), "the validation set")
+        fitting = _known(validation, classes)
+        ids = held.ids(fitting, "the validation set")
         left_out["held out, of the validation set"] = ids
-        training = kept
-        checked = _known(validation.select(i for i in validation.ids if i not in ids), classes)
+        training, checked = kept, fitting.select(i for i in fitting.ids if i not in ids)
+        _check_some_left(checked, len(fitting))
         _check_apart(training, checked, progress)
     else:
         training, checked = _split(kept, labels, validation, seed)
@@ -149,6 +150,14 @@ def _known(data: Dataset, classes: Sequence[str]) -> Dataset:
     if not len(found):
         raise InputError(f"no image of the validation set {data.name} has a label of the training")
     return found
+
+
+def _check_some_left(checked: Dataset, count: int) -> None:
+    if not len(checked):
+        raise InputError(
+            f"all {count} images of the validation set {checked.name} that could be used are held "
+            "out for scoring; give other images, or a share"
+        )
 
 
 def _check_apart(training: Dataset, validation: Dataset, progress: Progress) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from sightline.models.variants import ADAPTER, DELTA, HEAD, RECIPE, is_variant
+from sightline.models.recipes import RECIPE, is_variant
+from sightline.models.variants import ADAPTER, DELTA, HEAD
 from sightline.records import InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from sightline.models.variants import STRATEGIES
+from sightline.models.recipes import STRATEGIES
 from sightline.records import InputError
 
 __all__ = ["Settings"]

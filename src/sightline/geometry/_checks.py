@@ -1,4 +1,4 @@
-"""Checks of sizes and choices, with errors that name what was seen."""
+"""Checks of sizes, with errors that name what was seen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from sightline.records.errors import shown
 
 __all__ = [
     "Size",
-    "check_choice",
     "check_numbers",
     "check_pair",
     "check_size",
@@ -58,11 +57,6 @@ def one_side(size: Size, name: str) -> int:
     if size[0] != size[1]:
         raise InputError(f"{name} must be one number, got {show_size(size)}")
     return size[0]
-
-
-def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InputError(f"{name} must be one of {', '.join(known)}; got {value!r}")
 
 
 def show_size(size: Size) -> str:

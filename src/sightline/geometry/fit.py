@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sightline.geometry._checks import Size, check_choice, check_pair, one_side, show_size
+from sightline.geometry._checks import Size, check_pair, one_side, show_size
 from sightline.geometry.transform import Geometry
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 from sightline.records.choices import FITS
 
 __all__ = ["FITS", "fit_geometry"]

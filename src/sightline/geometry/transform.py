@@ -12,6 +12,7 @@ import numpy as np
 
 from sightline import _raster
 from sightline._arrays import shape_of
+from sightline._rle import decode_rle
 from sightline.geometry._areas import (
     NEAR,
     NOTHING,
@@ -32,13 +33,13 @@ from sightline.geometry._areas import (
 )
 from sightline.geometry._checks import (
     Size,
-    check_choice,
     check_numbers,
     check_size,
     show_size,
     size_or,
 )
 from sightline.records import Annotation, InputError, Region
+from sightline.records.checks import check_choice
 from sightline.records.errors import shown
 
 if TYPE_CHECKING:
@@ -464,7 +465,7 @@ def _shape(region: Region) -> Any:
         if region.kind == "polygon":
             return [_raster.polygon_points(part) for part in region.mask or ()]
         if isinstance(region.mask, Mapping):
-            return _raster.decode_rle(region.mask)
+            return decode_rle(region.mask)
     except ValueError as error:
         raise InputError(f"region {region.index} ({region.label!r}): {error}") from error
     return np.asarray(region.mask, np.bool_)

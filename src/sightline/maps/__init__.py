@@ -19,7 +19,8 @@ from sightline.maps.make import explain
 from sightline.maps.maps import Maps
 from sightline.maps.methods import METHODS, Method
 from sightline.maps.picture import draw_maps
-from sightline.maps.similar import draw_similarity, similarity
+from sightline.maps.similar import similarity
+from sightline.maps.similar_picture import draw_similarity
 from sightline.maps.targets import Similar
 
 __all__ = [

@@ -205,5 +205,5 @@ def _without(model: Model, channels: Tensor, value: Tensor) -> Tensor:
     if copies.ndim == 4:
         copies[rows, channels] = 0
     else:
-        copies[rows, len(model.prefix) :, channels] = 0
+        copies[rows, len(model.prefix) : value.shape[1] - model.suffix, channels] = 0
     return copies

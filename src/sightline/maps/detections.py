@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from sightline.maps.boxes import checked_box, show_box
 from sightline.maps.methods import METHODS, Found, Request, register
 from sightline.maps.perturbation import rise_maps
 from sightline.maps.targets import Goal, first_of, needs_classes
@@ -145,39 +146,17 @@ def _label(model: Model, label: Any) -> int:
 def _on_input(model: Model, image: ImageLike, box: Any) -> Box:
     """Return corners of a box of an image as shares of the model's input."""
     height, width = as_image(image).shape[:2]
-    corners = _checked_box(box, width, height)
+    corners = checked_box(box, width, height)
     geometry: Geometry = model.preprocess.geometry(width, height, model.patch)
     x, y = geometry.to_input(corners[0::2], corners[1::2])
     x, y = np.clip(x / geometry.size[0], 0, 1), np.clip(y / geometry.size[1], 0, 1)
     if x[0] >= x[1] or y[0] >= y[1]:
         seen = ", ".join(f"{share:.2f}" for share in geometry.visible_box)
         raise InputError(
-            f"box {_shown(box)} lies where {model.name} sees nothing of the image: it sees the "
-            f"part {seen} (shares of the image); use fit 'squash' or 'letterbox'"
+            f"box {show_box(corners)} lies where {model.name} sees nothing of the image: it sees "
+            f"the part {seen} (shares of the image); use fit 'squash' or 'letterbox'"
         )
     return float(x[0]), float(y[0]), float(x[1]), float(y[1])
-
-
-def _checked_box(box: Any, width: int, height: int) -> Any:
-    """Return the corners as an array where they are those of a box on the image."""
-    try:
-        corners = np.array(box, float)
-    except (TypeError, ValueError):
-        corners = np.zeros(0)
-    if corners.shape != (4,) or not np.isfinite(corners).all():
-        raise InputError(f"box must be four numbers x0, y0, x1, y1 in pixels, got {box!r}")
-    x0, y0, x1, y1 = corners
-    if x0 >= x1 or y0 >= y1:
-        raise InputError(f"box must have x0 < x1 and y0 < y1, got {_shown(box)}")
-    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
-        raise InputError(
-            f"box must lie on its image of {width} x {height} pixels, got {_shown(box)}"
-        )
-    return corners
-
-
-def _shown(box: Sequence[float]) -> str:
-    return ", ".join(f"{float(edge):g}" for edge in box)
 
 
 @dataclass(frozen=True, eq=False)

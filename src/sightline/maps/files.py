@@ -100,10 +100,12 @@ def write_maps(
     Raises
     ------
     InputError
-        If two images have one name, or the maps would take more than 2 GiB.
+        If there are no maps, they are on pixels already, two of them would have one name, or they
+        would take more than 2 GiB.
     """
     path = check_maps_path(path)
     found = [maps] if isinstance(maps, Maps) else list(maps)
+    _check_found(found)
     ids = _ids(names, found)
     by_image = can_be_scored(found, resolution)
     arrays: dict[str, NDArray[np.float32]] = {}
@@ -112,6 +114,8 @@ def write_maps(
         for number, image_id in enumerate(ids):
             for entry, values in _entries(one[number], image_id, resolution):
                 key = image_id if by_image else _key(entry)
+                if key in about:
+                    raise InputError(_same_key(about[key], entry))
                 arrays[key], about[key] = values, entry
         _check_size(arrays)
     content = {
@@ -122,6 +126,25 @@ def write_maps(
     with replacing(path) as part:
         _write(arrays, {"sightline": json.dumps(content)}, part, path.suffix.lower())
     return WrittenMaps(tuple(arrays), by_image)
+
+
+def _check_found(found: list[Maps]) -> None:
+    if not found:
+        raise InputError("maps must be those of one method or more, got none")
+    for one in found:
+        if one.upsampling:
+            raise InputError(
+                f"maps must be on the model's grid, as explain gives them; those of {one.method} "
+                f"are on pixels ({one.upsampling}): resolution='pixels' writes them so"
+            )
+
+
+def _same_key(first: dict[str, Any], second: dict[str, Any]) -> str:
+    targets = " and ".join(f"{one['target']!r}" for one in (first, second))
+    return (
+        f"two maps would have one name: both are of {first['method']} and {first['image']}, with "
+        f"the targets {targets}; write them to a file each"
+    )
 
 
 def _ids(names: Sequence[str], found: list[Maps]) -> list[str]:

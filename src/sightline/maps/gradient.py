@@ -18,6 +18,7 @@ from sightline.maps.methods import (
     register,
     whole_number,
 )
+from sightline.maps.noise import draw_noise, noise_source
 from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -125,12 +126,12 @@ def smoothgrad(model: Model, inputs: Inputs, request: Request) -> Found:
     samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
     pixels, goal = inputs.pixels, clean_goal(model, inputs, request)
     spread = share * (pixels.amax((1, 2, 3), True) - pixels.amin((1, 2, 3), True))
-    sources = [_noise_source(key, request) for key in inputs.keys]
+    sources = [_source(key, request) for key in inputs.keys]
     images = torch.arange(len(pixels), device=pixels.device)
     together, total = max(1, request.batch // len(pixels)), torch.zeros_like(pixels)
     for start in range(0, samples, together):
         count = min(together, samples - start)
-        noisy = torch.cat([pixels + spread * _noise(sources, pixels) for _ in range(count)])
+        noisy = torch.cat([pixels + spread * draw_noise(sources, pixels) for _ in range(count)])
         gradient, _ = gradient_of(model, noisy, goal.take(images.repeat(count)))
         total += gradient.unflatten(0, (count, len(pixels))).sum(0)
     return Found([farthest(total / samples)], goal)
@@ -227,9 +228,9 @@ def _noisy_copies(
 ) -> Iterator[tuple[int, Tensor]]:
     """Yield image after image `samples` copies with noise, and the number of the image."""
     for image, (pixels, key) in enumerate(zip(inputs.pixels, inputs.keys, strict=True)):
-        source, spread = _noise_source(key, request), share * (pixels.max() - pixels.min())
+        source, spread = _source(key, request), share * (pixels.max() - pixels.min())
         for _ in range(samples):
-            noise = _noise([source], pixels[None])[0] if share else 0
+            noise = draw_noise([source], pixels[None])[0] if share else 0
             yield image, pixels + spread * noise
 
 
@@ -277,15 +278,8 @@ def plain_image(model: Model, pixels: Tensor, name: Any) -> Tensor:
     return plain
 
 
-def _noise_source(key: int, request: Request) -> torch.Generator:
-    """Return the source of noise of one image; torch draws it in a third of numpy's time."""
-    return torch.Generator().manual_seed(int(random_of(key, request).integers(2**63)))
-
-
-def _noise(sources: list[torch.Generator], pixels: Tensor) -> Tensor:
-    """Draw one more sample of noise for each image, from its own source."""
-    drawn = [torch.randn(pixels.shape[1:], generator=source) for source in sources]
-    return torch.stack(drawn).to(pixels)
+def _source(key: int, request: Request) -> torch.Generator:
+    return noise_source(key, whole_number(request, "seed"))
 
 
 def _captum() -> Any:

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
 from sightline.maps.detections import check_detection
-from sightline.maps.maps import Maps
+from sightline.maps.maps import Maps, grid_geometries
 from sightline.maps.memory import choose_batch
 from sightline.maps.methods import METHODS, Method, Request
 from sightline.maps.targets import Goal, Target, needs_classes, read_target
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sightline.maps.passes import Passed
 
 __all__ = ["Made", "Wanted", "explain", "make_maps"]
+
+_Found = TypeVar("_Found")
 
 
 def explain(
@@ -82,8 +84,8 @@ def explain(
     """
     card = METHODS[method]
     model = model if isinstance(model, Model) else load_model(model)
-    card.check_fits(model, classless=not needs_classes(target))
-    filled, todo = card.with_defaults(params), as_images(images)
+    wanted = Wanted(method, layers, heads, target, params)
+    filled, todo = _filled(model, card, wanted), as_images(images)
     if not todo:
         raise InputError("images must hold at least one image, got none")
     if card.of_maps is not None:
@@ -91,17 +93,10 @@ def explain(
         found = explain(model, todo, of, layers=layers, heads=heads, target=target, batch=batch)
         used = {**found.params, **filled, "of": of}
         return replace(card.of_maps(found), method=method, params=used)
-    asked = _asked_layers(model, card, layers), _asked_heads(model, card, heads)
-    goal = _asked_goal(model, card, todo, target)
-    most, done = _batch_of(model, card, batch), 0
-    parts = []
-    with _running(model, card):
-        for inputs in model.batches(todo, most):
-            here = None if goal is None else goal.take(_rows(done, inputs))
-            request = Request(*asked, here, filled, most(inputs.pixels))
-            parts.append(_maps_of(model, card, request, inputs))
-            done += len(inputs.keys)
-    return _joined(parts)
+    asked = _Asked.of(model, todo, wanted)
+    most = _batch_of(model, card, batch)
+    batches = ((inputs, None, most(inputs.pixels)) for inputs in model.batches(todo, most))
+    return _joined(list(asked.each(batches, _maps_of)))
 
 
 @contextmanager
@@ -173,18 +168,49 @@ def make_maps(
     wanted : Wanted
         How.
     """
-    card = METHODS[wanted.method]
+    asked = _Asked.of(model, images, wanted)
+    yield from asked.each(((*pair, wanted.batch) for pair in batches), _made)
+
+
+def _filled(model: Model, card: Method, wanted: Wanted) -> dict[str, Any]:
+    """Return all parameters of a method that fits the model."""
     card.check_fits(model, classless=not needs_classes(wanted.target))
-    filled = card.with_defaults(wanted.params)
-    layers = _asked_layers(model, card, wanted.layers)
-    heads = _asked_heads(model, card, wanted.heads)
-    goal, done = _asked_goal(model, card, list(images), wanted.target), 0
-    with _running(model, card):
-        for inputs, passed in batches:
-            here = None if goal is None else goal.take(_rows(done, inputs))
-            request = Request(layers, heads, here, filled, wanted.batch, passed)
-            yield _made(model, card, request, inputs)
-            done += len(inputs.keys)
+    return card.with_defaults(wanted.params)
+
+
+class _Asked(NamedTuple):
+    """What a model is asked for, checked; a `Request` for all batches."""
+
+    model: Model
+    card: Method
+    layers: tuple[int, ...]
+    heads: tuple[int, ...] | None
+    goal: Goal | None
+    params: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: Model, images: Sequence[ImageLike], wanted: Wanted) -> _Asked:
+        """Check what is wanted of the maps of some images."""
+        card = METHODS[wanted.method]
+        filled = _filled(model, card, wanted)
+        layers = _asked_layers(model, card, wanted.layers)
+        heads = _asked_heads(model, card, wanted.heads)
+        goal = _asked_goal(model, card, list(images), wanted.target)
+        return cls(model, card, layers, heads, goal, filled)
+
+    def each(
+        self,
+        batches: Iterable[tuple[Inputs, Passed | None, int]],
+        make: Callable[[Model, Method, Request, Inputs], _Found],
+    ) -> Generator[_Found]:
+        """Yield what is made of each batch of inputs, given with how many may be in memory."""
+        done = 0
+        with _running(self.model, self.card):
+            for inputs, passed, most in batches:
+                goal = None if self.goal is None else self.goal.take(_rows(done, inputs))
+                request = Request(self.layers, self.heads, goal, self.params, most, passed)
+                yield make(self.model, self.card, request, inputs)
+                done += len(inputs.keys)
 
 
 def _made(model: Model, card: Method, request: Request, inputs: Inputs) -> Made:
@@ -195,7 +221,7 @@ def _made(model: Model, card: Method, request: Request, inputs: Inputs) -> Made:
     ways: dict[Geometry, tuple[Geometry, ...]] = {}  # those of a batch are few
     for geometry in inputs.geometries:
         if geometry not in ways:
-            ways[geometry] = _geometries(model, geometry, shapes)
+            ways[geometry] = grid_geometries(model.name, geometry, shapes)
     targets = () if found.goal is None else found.goal.names(model.classes)
     return Made(maps, tuple(ways[geometry] for geometry in inputs.geometries), targets)
 
@@ -252,23 +278,6 @@ def _maps_of(model: Model, card: Method, request: Request, inputs: Inputs) -> Ma
         {**request.params, "batch": request.batch},
         seconds,
     )
-
-
-def _geometries(
-    model: Model, geometry: Geometry, shapes: Sequence[tuple[int, int]]
-) -> tuple[Geometry, ...]:
-    """Return the way from the image to the grid of each layer."""
-    width, height = geometry.size
-    for rows, columns in shapes:
-        if width % columns or height % rows:
-            raise InputError(
-                f"{model.name}: a map of {columns}x{rows} cells does not divide the input of "
-                f"{width}x{height} pixels; a layer must keep whole patches"
-            )
-    known = {  # layers mostly have one grid
-        shape: geometry.patches(width // shape[1], height // shape[0]) for shape in set(shapes)
-    }
-    return tuple(known[shape] for shape in shapes)
 
 
 def _joined(parts: list[Maps]) -> Maps:

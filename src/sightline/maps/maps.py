@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Maps"]
+__all__ = ["Maps", "grid_geometries"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +136,29 @@ class Maps(Sequence["Maps"]):
             for image in zip(self.values, self.geometries, geometries, strict=True)
         )
         return replace(self, values=values, geometries=geometries, upsampling=how)
+
+
+def grid_geometries(
+    model: str, geometry: Geometry, shapes: Sequence[tuple[int, int]]
+) -> tuple[Geometry, ...]:
+    """Return the way from an image to grids of these rows and columns, over the model's input.
+
+    Examples
+    --------
+    >>> [way.grid for way in grid_geometries("demo/vit", Geometry.of(32, 16), [(2, 4), (1, 2)])]
+    [(4, 2), (2, 1)]
+    """
+    width, height = geometry.size
+    for rows, columns in shapes:
+        if width % columns or height % rows:
+            raise InputError(
+                f"{model}: a map of {columns}x{rows} cells does not divide the input of "
+                f"{width}x{height} pixels; a layer must keep whole patches"
+            )
+    known = {  # layers mostly have one grid
+        shape: geometry.patches(width // shape[1], height // shape[0]) for shape in set(shapes)
+    }
+    return tuple(known[shape] for shape in shapes)
 
 
 def _pair(size: Any) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ import torch
 
 from sightline.maps.heads import linear_head
 from sightline.records import InputError
-from sightline.registry import Registry
+from sightline.registry import Registry, over_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +32,8 @@ __all__ = [
     "RELUS",
     "Request",
     "asked_goal",
+    "check_number",
+    "check_whole",
     "clean_goal",
     "number",
     "random_of",
@@ -187,12 +189,7 @@ class Method:
         """Return the parameters, those given over the defaults."""
         if given and not self.params:
             raise InputError(f"method {self.name!r} takes no parameters, got {', '.join(given)}")
-        known: Registry[Any] = Registry(f"parameter of {self.name!r}")
-        for name, value in self.params.items():
-            known.add(name, value)
-        for name in given or {}:
-            known[name]  # raises for an unknown name
-        return {**self.params, **(given or {})}
+        return over_defaults(given or {}, self.params, f"parameter of {self.name!r}")
 
 
 METHODS: Registry[Method] = Registry("method")
@@ -226,7 +223,15 @@ def clean_goal(model: Model, inputs: Inputs, request: Request) -> Goal:
 
 def number(request: Request, name: str, least: float, most: float = inf) -> float:
     """Return a parameter that must be a number from `least` to `most`."""
-    value = request.params[name]
+    return check_number(name, request.params[name], least, most)
+
+
+def check_number(name: str, value: Any, least: float, most: float = inf) -> float:
+    """Return a number from `least` to `most`; what is none raises under this name.
+
+    >>> check_number("noise", 0.5, 0, 100)
+    0.5
+    """
     real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not real or not least <= value <= most or value == inf:
         limits = f"{least} or more" if most == inf else f"from {least} to {most}"
@@ -236,7 +241,15 @@ def number(request: Request, name: str, least: float, most: float = inf) -> floa
 
 def whole_number(request: Request, name: str, least: int = 0) -> int:
     """Return a parameter that must be a whole number, `least` or more."""
-    value = request.params[name]
+    return check_whole(name, request.params[name], least)
+
+
+def check_whole(name: str, value: Any, least: int = 0) -> int:
+    """Return a whole number, `least` or more; what is none raises under this name.
+
+    >>> check_whole("seed", 3)
+    3
+    """
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least:
         raise InputError(f"{name} must be a whole number, {least} or more, got {value!r}")

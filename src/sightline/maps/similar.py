@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch.nn import functional
 
 from sightline import _raster
-from sightline.data.drawing import Block, Item, beside, padded, paint, stacked, text_block
-from sightline.maps.maps import Maps
-from sightline.maps.picture import arrange_maps
+from sightline.maps.boxes import checked_box
+from sightline.maps.maps import Maps, grid_geometries
 from sightline.models import Model, load_model
 from sightline.models.hooks import first_tensor, outputs, undisturbed
 from sightline.models.preprocess import ImageLike, as_image, as_images
@@ -29,12 +27,10 @@ if TYPE_CHECKING:
     from sightline.geometry import Geometry
     from sightline.models import Inputs
 
-__all__ = ["as_region", "draw_similarity", "patch_features", "region_feature", "similarity"]
+__all__ = ["as_region", "patch_features", "region_feature", "similarity"]
 
 # Images in memory at once, without gradients.
 _BATCH = 16
-# Of pictures: between tiles and around the page, and the longer side of an image.
-_GAP, _TILE = 12, 384
 
 
 def similarity(
@@ -159,16 +155,7 @@ def as_region(box: Any, width: int, height: int) -> Region:
             seen = "none is set" if box.dtype == np.bool_ else f"got {box.dtype}"
             raise InputError(f"mask of the region must be of bool with some set, {seen}")
         return Region("", "mask", _raster.mask_box(box) or (0, 0, 1, 1), box)
-    wanted = f"box must be x0, y0, x1, y1 in pixels of the image ({width} x {height})"
-    try:
-        x0, y0, x1, y1 = (float(number) for number in box)
-    except (TypeError, ValueError):
-        raise InputError(f"{wanted}, got {box!r}") from None
-    shown = ", ".join(f"{number:g}" for number in (x0, y0, x1, y1))
-    if not np.isfinite((x0, y0, x1, y1)).all() or not (x0 < x1 and y0 < y1):
-        raise InputError(f"{wanted} with x0 < x1 and y0 < y1, got {shown}")
-    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
-        raise InputError(f"{wanted} and lie inside it, got {shown}")
+    x0, y0, x1, y1 = checked_box(box, width, height).tolist()
     return Region(box=(x0 / width, y0 / height, x1 / width, y1 / height))
 
 
@@ -208,10 +195,7 @@ def patch_features(model: Model, pixels: Tensor, layer: int | None = None) -> Te
 def _on_grid(model: Model, geometry: Geometry, features: Tensor) -> Geometry:
     """Return the way from an image to the cells of features."""
     rows, columns = features.shape[2:]
-    (width, height), cells = geometry.size, f"{columns}x{rows} cells"
-    if width % columns or height % rows:
-        raise InputError(f"{model.name}: {cells} do not divide the input of {width}x{height}")
-    return geometry.patches(width // columns, height // rows)
+    return grid_geometries(model.name, geometry, [(int(rows), int(columns))])[0]
 
 
 def _compared(
@@ -223,83 +207,3 @@ def _compared(
     values = cosines.clamp(-1, 1).cpu().numpy().copy()
     ways = [_on_grid(model, geometry, features) for geometry in inputs.geometries]
     return [(one[None],) for one in values], [(way,) for way in ways]
-
-
-# --- picture -------------------------------------------------------------------------------------
-
-
-def draw_similarity(
-    maps: Maps,
-    image: ImageLike,
-    box: Any,
-    *,
-    other: ImageLike | None = None,
-    fit: str = "",
-) -> Image.Image:
-    """Draw the region on its image, and the map over the image that is compared with it.
-
-    Parameters
-    ----------
-    maps : Maps
-        From `similarity`, of one image.
-    image, box, other
-        As `similarity` had them.
-    fit : str
-        How images were brought to the input, for the title.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grey = np.full((64, 64, 3), 128, np.uint8)
-    >>> maps = similarity("demo/vit-dino", grey, (0, 0, 32, 32))
-    >>> draw_similarity(maps, grey, (0, 0, 32, 32)).mode
-    'RGB'
-    """
-    picture = as_image(image)
-    region = as_region(box, picture.shape[1], picture.shape[0])
-    if other is None:
-        page = arrange_maps(maps, image, names=["outlined: the region"], tile=_TILE, fit=fit)
-        return paint(_outlined(page, region))
-    page = arrange_maps(maps, other, names=["compared with the region"], tile=_TILE, fit=fit)
-    top = next(item.box[1] for item in page.items if isinstance(item.content, Image.Image))
-    scale = _TILE / max(picture.shape[:2])
-    size = [max(1, round(side * scale)) for side in picture.shape[1::-1]]
-    shown = Image.fromarray(picture).resize((size[0], size[1]), Image.Resampling.LANCZOS)
-    label = text_block("outlined: the region", _TILE)
-    own = stacked([_outlined(Block.of(shown), region), label], 4)
-    return paint(beside([padded(own, top=top - _GAP, border=_GAP), page]))
-
-
-def _outlined(page: Block, region: Region) -> Block:
-    """Return a page with the region on its pictures: all that are as large as the first."""
-    pictures = [item for item in page.items if isinstance(item.content, Image.Image)]
-    size = pictures[0].box[2] - pictures[0].box[0], pictures[0].box[3] - pictures[0].box[1]
-    items = [
-        Item(item.box, _marked(item.content, region))
-        if isinstance(item.content, Image.Image) and item.content.size == size
-        else item
-        for item in page.items
-    ]
-    return Block(page.width, page.height, tuple(items))
-
-
-def _marked(picture: Image.Image, region: Region) -> Image.Image:
-    """Return a picture with the edge of a region: white, with a black line on either side."""
-    mask = region.to_mask(picture.height, picture.width)
-    pixels = np.array(picture)
-    steps = [_grown(mask, step) for step in (-2, -1, 1, 2)]
-    pixels[steps[3] & ~steps[0]] = 0
-    pixels[steps[2] & ~steps[1]] = 255
-    return Image.fromarray(pixels)
-
-
-def _grown(mask: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:
-    """Return a mask grown by a few pixels, or shrunk where that is below 0."""
-    if by < 0:
-        # The edge of the picture is no edge of what is outside.
-        return ~_grown(~np.pad(mask, -by), -by)[-by:by, -by:by]
-    for _ in range(by):
-        wide = np.pad(mask, 1)
-        sides = (wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:])
-        mask = mask | sides[0] | sides[1] | sides[2] | sides[3]
-    return mask

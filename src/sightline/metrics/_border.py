@@ -8,8 +8,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from sightline._arrays import Array, as_array, is_torch, namespace, shape_of
-from sightline.metrics.selection import Sign
+from sightline.metrics.selection import Sign, Threshold
 from sightline.records import InputError, MapError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = [
     "against",
     "apply_sign",
-    "check_choice",
     "check_finite",
     "check_maps",
     "check_masks",
@@ -26,14 +26,8 @@ __all__ = [
     "nonfinite_error",
     "of_map",
     "refuse_signed",
+    "refuse_signed_selection",
 ]
-
-
-def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Raise unless `value` is one of `choices`."""
-    if value not in choices:
-        known = ", ".join(repr(choice) for choice in choices)
-        raise InputError(f"{name} must be one of {known}; got {value!r}")
 
 
 def check_maps(maps: Any) -> Array:
@@ -240,6 +234,12 @@ def refuse_signed(sign: Sign) -> None:
     """Raise where a signed map has no meaning."""
     if sign == "signed":
         raise InputError("a signed map has no energy: use sign 'positive' or 'absolute'")
+
+
+def refuse_signed_selection(sign: Sign, threshold: Threshold | None) -> None:
+    """Raise where pixels are selected by the energy that a signed map does not have."""
+    if sign == "signed" and threshold is not None and threshold.kind in ("mass", "mean"):
+        raise InputError(f"{threshold.kind} selection needs sign 'positive' or 'absolute'")
 
 
 def _stack(values: Sequence[Any], maps: Array, lead: tuple[int, ...]) -> Array:

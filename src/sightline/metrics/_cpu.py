@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline._compiling import announce_compilation
-from sightline._threads import threads_for
+from sightline._threads import by_workers, threads_for
 from sightline.metrics import _kernels as kernels
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected
@@ -93,19 +92,7 @@ def measure(
     step = max(1, (CHUNK_BYTES if workers == 1 else SHARED_CHUNK_BYTES) // (4 * pixels))
     step = min(step, -(-batch // workers))
     chunks = [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
-    queue = iter(chunks)  # shared: each worker takes the next chunk when it is free
-
-    def work() -> None:
-        worker = _Worker(maps, masks, plan, table, step, out)
-        for rows in queue:
-            worker.measure(rows)
-
-    if workers == 1 or len(chunks) == 1:
-        work()
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            for future in [pool.submit(work) for _ in range(min(workers, len(chunks)))]:
-                future.result()
+    by_workers(lambda: _Worker(maps, masks, plan, table, step, out).measure, chunks, workers)
     if not drop and not out.finite.all():
         index = int(np.argmin(out.finite))
         raise nonfinite_error(index, np.asarray(maps[index], np.float64).ravel())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Measure = Callable[[Array, Array, RegionTable | None], Counts]
 
-__all__ = ["each_kept", "measure_kept"]
+__all__ = ["each_kept", "measure_kept", "without"]
 
 
 def measure_kept(
@@ -117,3 +117,10 @@ def _in_order(counts: Counts, rows: NDArray[Any]) -> Counts:
     if regions is not None:
         regions = take(regions, np.argsort(regions.map, kind="stable"))
     return replace(counts, regions=regions)
+
+
+def without(array: Array, ignored: NDArray[np.bool_]) -> Array:
+    """Set ignored pixels to 0."""
+    xp = namespace(array)
+    device = {"device": array.device} if is_torch(array) else {}
+    return xp.where(xp.asarray(ignored, **device), xp.zeros_like(array), array)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
+from sightline._raster import mask_pixels
 from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
@@ -47,13 +48,18 @@ class RegionTable:
 
     @classmethod
     def build(
-        cls, regions: Sequence[Any], lead: tuple[int, ...], height: int, width: int
+        cls, regions: Sequence[Any] | Annotation, lead: tuple[int, ...], height: int, width: int
     ) -> RegionTable:
         """Read the `regions` argument of `score_maps` for maps of the leading shape `lead`.
 
         An entry serves one map, all maps of one index of the first axis, or all there are. Each is
         drawn once.
         """
+        if isinstance(regions, Annotation):
+            raise InputError(
+                "regions must be a list with an entry for each map, or one for all; "
+                f"put the annotation of {regions.image_id!r} in a list: regions=[annotation]"
+            )
         each = _maps_per_entry(len(regions), lead)
         if all(map(_is_boxes, regions)):
             return cls._of_boxes(regions, each, height, width)
@@ -286,9 +292,9 @@ def _from_mask(
         )
     if mask.dtype != np.bool_ and np.any((mask != 0) & (mask != 1)):
         raise InputError(f"{name} must be a mask of 0 and 1; found {mask.max():g}")
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    if not rows.size:
+    box = mask_pixels(mask)
+    if box is None:
         return (0, 0, 0, 0), _WHOLE
-    x0, y0, x1, y1 = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+    x0, y0, x1, y1 = box
     tight = mask[y0:y1, x0:x1]
-    return (x0, y0, x1, y1), _WHOLE if tight.all() else tight.astype(np.uint8).ravel()
+    return box, _WHOLE if tight.all() else tight.astype(np.uint8).ravel()

@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline._arrays import to_numpy
-from sightline.metrics._border import (
-    apply_sign,
-    check_choice,
-    check_finite,
-    check_maps,
-    check_masks,
-)
+from sightline.metrics._border import apply_sign, check_finite, check_maps, check_masks
 from sightline.metrics.overlap import compute_iou, threshold_attention
 from sightline.metrics.ranking import compute_average_precision
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +89,7 @@ def compute_corloc(
         values = to_numpy(compute_iou(attention, targets, percentile, sign=sign, ties=ties).iou)
     elif protocol == "mask":
         maps, keep = _prepare(attention, "signed", ignore)
-        inside = np.broadcast_to(to_numpy(check_masks(targets, maps)), maps.shape)
+        inside = to_numpy(check_masks(targets, check_maps(attention)))
         values = np.array(
             [
                 compute_iou(
@@ -153,6 +148,10 @@ def _true_boxes(boxes: Sequence[Any], maps: NDArray[Any]) -> list[NDArray[np.flo
         array = np.asarray(entry, np.float64).reshape(-1, 4)
         if not np.isfinite(array).all() or array.min(initial=0) < -1 or array.max(initial=0) > 2:
             raise InputError(f"boxes of map {i} must be finite shares of the image; got {entry!r}")
+        if (array[:, 2:] < array[:, :2]).any():
+            raise InputError(
+                f"boxes of map {i} must be (x0, y0, x1, y1) with x0 ≤ x1 and y0 ≤ y1; got {entry!r}"
+            )
         found.append(np.clip(array, 0, 1) * [width, height, width, height])
     return found
 
@@ -352,7 +351,7 @@ def compute_pxap(
     Choe et al. (2020), arXiv:2001.07437.
     """
     maps, keep = _prepare(attention, sign, ignore)
-    inside = np.broadcast_to(to_numpy(check_masks(masks, check_maps(attention))), maps.shape)
+    inside = to_numpy(check_masks(masks, check_maps(attention)))
     if not keep.any():
         return math.nan
     pooled = _min_max(maps, keep)[keep][None]

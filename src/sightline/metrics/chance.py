@@ -200,9 +200,10 @@ def _like(numbers: Any, array: Array) -> Array:
 
 
 def _harmonics(pixels: Any) -> Any:
-    if isinstance(pixels, int):
-        return _harmonic(pixels)
-    return [_harmonic(int(n)) for n in to_numpy(pixels)]
+    counts = to_numpy(pixels)
+    if not counts.ndim:
+        return _harmonic(int(counts))
+    return [_harmonic(int(n)) for n in counts]
 
 
 def _harmonic(n: int) -> float:

@@ -7,31 +7,33 @@ arrays in memory, `_torch` for tensors on a device); `Scores` turns its counts i
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import numpy as np
-
-from sightline._arrays import Array, is_torch, namespace, nan_where, share, to_numpy
-from sightline.metrics._border import check_choice, check_maps, check_masks
+from sightline._arrays import Array, is_torch, namespace, to_numpy
+from sightline.metrics._border import (
+    check_maps,
+    check_masks,
+    refuse_signed,
+    refuse_signed_selection,
+)
 from sightline.metrics._counts import Counts, Plan
-from sightline.metrics._ignored import each_kept, measure_kept
-from sightline.metrics._regions import RegionTable, alike
-from sightline.metrics.distribution import soft_target
-from sightline.metrics.location import dilate
+from sightline.metrics._ignored import measure_kept, without
+from sightline.metrics._on_request import Asked, Scene, add_on_request
+from sightline.metrics._regions import RegionTable
 from sightline.metrics.scores import Scores, fill
 from sightline.metrics.selection import PERCENTILES, Sign, Threshold, Ties, parse_selection
-from sightline.metrics.spec import METRICS, Facts, MetricSpec
+from sightline.metrics.spec import METRICS
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["compute_all_metrics", "parse_metric", "score_maps"]
 
-Asked = tuple[MetricSpec, Threshold | None]
 TOP_K = Threshold("top", 5)
 # Budgets that no tie rule changes: the maximum, the top k, as many pixels as are annotated.
 SHARED = (Threshold("top", 1), TOP_K, Threshold("matched"))
@@ -138,7 +140,7 @@ def score_maps(
     if ignored is None:
         counts = measure(flat, inside, table, begun)
     else:
-        inside = _without(inside, ignored)
+        inside = without(inside, ignored)
         counts = measure_kept(measure, flat, inside, table, ignored)
     scores = Scores(counts, plan, shape, table)
     fill(scores, [item for item in asked if _in_pass(item)])
@@ -147,8 +149,8 @@ def score_maps(
         fill(scores.regions, regional)
     for item in asked:
         if not _in_pass(item):
-            scene = _Scene(flat, inside, table, ignored, xp.isnan(counts.inside), shape)
-            _add_on_request(scores, item, scene, sign)
+            scene = Scene(flat, inside, table, ignored, xp.isnan(counts.inside), shape)
+            add_on_request(scores, item, scene, sign)
     return scores
 
 
@@ -210,13 +212,6 @@ def _ignored(ignore: Any, maps: Array, table: RegionTable | None) -> NDArray[np.
     return found if found is not None and found.any() else None
 
 
-def _without(array: Array, ignored: NDArray[np.bool_]) -> Array:
-    """Set ignored pixels to 0."""
-    xp = namespace(array)
-    device = {"device": array.device} if is_torch(array) else {}
-    return xp.where(xp.asarray(ignored, **device), xp.zeros_like(array), array)
-
-
 def _measure(
     maps: Array,
     masks: Array,
@@ -252,12 +247,12 @@ def _asked(
         raise InputError(f"metrics must be a list of names; got the text {names!r}")
     wanted = [spec.name for spec in METRICS.values() if spec.one_pass] if names is None else names
     asked = [item for name in wanted for item in parse_metric(name, thresholds)]
-    if sign == "signed":
-        if any(t.kind in ("mass", "mean") for _, t in asked if t is not None):
-            raise InputError("mass and mean selection need sign 'positive' or 'absolute'")
-        asked = [item for item in asked if names is not None or item[0].name != "coverage"]
-        if any(spec.category in ("energy", "complexity") for spec, _ in asked):
-            raise InputError("a signed map has no energy: use sign 'positive' or 'absolute'")
+    for _, threshold in asked:
+        refuse_signed_selection(sign, threshold)
+    if sign == "signed" and names is None:
+        asked = [item for item in asked if item[0].name != "coverage"]
+    if any(spec.category in ("energy", "complexity") for spec, _ in asked):
+        refuse_signed(sign)
     asked = list(dict.fromkeys(asked))
     budgets = dict.fromkeys(t for item in asked if _in_pass(item) and (t := item[1]) is not None)
     shared = dict.fromkeys((*SHARED, *(t for t in budgets if t.kind == "top")))
@@ -297,107 +292,3 @@ def _in_pass(item: Asked) -> bool:
     """Say whether the one pass gives a metric."""
     spec, threshold = item
     return spec.one_pass and (threshold is None or threshold.kind != "tolerance")
-
-
-class _Scene(NamedTuple):
-    """A flattened batch with all that metrics outside the pass may need."""
-
-    maps: Array
-    masks: Array
-    table: RegionTable | None
-    ignored: NDArray[np.bool_] | None
-    dropped: Array
-    lead: tuple[int, ...]
-
-    def targets(self) -> NDArray[np.float64]:
-        """Return the soft target of each map's regions; maps with the same ones share it."""
-        table, (height, width) = cast("RegionTable", self.table), self.maps.shape[-2:]
-        boxes = table.boxes / np.array([width, height, width, height])
-        out = np.empty((len(table.spans), height, width))
-        for same in alike(table.spans, self.ignored):
-            out[same] = soft_target(boxes[self.seen(same.start)], height, width)
-        return out
-
-    def others(self) -> Array:
-        """Return how many of the other images are annotated at each pixel.
-
-        Images are counted along the first axis of the maps.
-        """
-        xp = namespace(self.masks)
-        counts = xp.astype(self.masks, xp.float64)
-        if len(self.lead) > 1:
-            counts = xp.reshape(counts, (self.lead[0], -1, *self.masks.shape[-2:]))
-        return xp.reshape(xp.sum(counts, axis=0) - counts, self.masks.shape)
-
-    def seen(self, row: int) -> list[int]:
-        """Return the regions of a map that have pixels which are not ignored."""
-        table = cast("RegionTable", self.table)
-        size = tuple(self.masks.shape[-2:])
-        keep = np.ones(size, np.bool_) if self.ignored is None else ~self.ignored[row]
-        regions = range(*table.spans[row])
-        return [region for region in regions if (table.mask(region, *size) & keep).any()]
-
-    def apply(self, spec: MetricSpec, maps: Array, *against: Array, sign: Sign) -> Array:
-        """Return a metric of each map, without the pixels to ignore; NaN for dropped maps."""
-        xp = namespace(maps)
-        maps = xp.where(self.dropped[:, None, None], xp.zeros_like(maps), maps)
-        if self.ignored is None:
-            values = spec.function(maps, *against, sign=sign)
-        elif spec.spatial:  # places matter: no energy is where nothing counts
-            kept = (_without(array, self.ignored) for array in (maps, *against))
-            values = spec.function(*kept, sign=sign)
-        else:
-            function = partial(spec.function, sign=sign)
-            values = each_kept(function, maps, *against, ignored=self.ignored)
-        return nan_where(self.dropped, values)
-
-
-def _add_on_request(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> None:
-    """Add the columns of a metric that the one pass does not give, by its definition."""
-    spec, threshold = item
-    if threshold is not None:
-        _add_tolerant(scores, item, scene, sign)
-        return
-    xp = namespace(scene.maps)
-    against = _against(spec, scene)
-    values = scene.apply(spec, scene.maps, *against, sign=sign)
-    scores.add(spec.name, values)
-    if spec.chance is not None:
-        chance = spec.chance.value(Facts(scores.counts.pixels, scores.counts.inside))
-        scores.add(f"{spec.name}_chance", nan_where(xp.isnan(values), chance))
-    elif "target" in spec.needs:  # what a map without any information would get
-        even = xp.ones_like(xp.astype(scene.maps, xp.float64))
-        scores.add(f"{spec.name}_uniform", scene.apply(spec, even, *against, sign=sign))
-
-
-def _add_tolerant(scores: Scores, item: Asked, scene: _Scene, sign: Sign) -> None:
-    """Add the pointing game with a tolerance: what is near the annotation counts as inside."""
-    spec, threshold = item
-    near = dilate(scene.masks, cast("Threshold", threshold).level)
-    xp = namespace(near)
-    values = scene.apply(spec, scene.maps, near, sign=sign)
-    if scene.ignored is not None:
-        near = _without(near, scene.ignored)
-    count = xp.sum(xp.astype(xp.reshape(near, (near.shape[0], -1)), xp.float64), axis=-1)
-    scores.add(f"{spec.name}@{threshold}", values)
-    chance = share(count, scores.counts.pixels)
-    scores.add(f"{spec.name}_chance@{threshold}", nan_where(xp.isnan(values), chance))
-
-
-def _against(spec: MetricSpec, scene: _Scene) -> list[Array]:
-    """Return what a metric compares the maps with."""
-    found = []
-    for need in spec.needs:
-        if need == "mask":
-            found.append(scene.masks)
-        elif need == "others":
-            found.append(scene.others())
-        else:
-            if scene.table is None:
-                raise InputError(
-                    f"{spec.name} needs regions, from which its soft target is made; "
-                    f"or call sightline.metrics.{spec.function.__name__}(map, target)"
-                )
-            xp = namespace(scene.maps)
-            found.append(xp.asarray(scene.targets(), device=scene.maps.device))
-    return found

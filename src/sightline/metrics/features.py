@@ -10,6 +10,7 @@ from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
 from sightline.records import InputError, Taxonomy
+from sightline.records.checks import check_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,6 +210,7 @@ def aggregate_by_feature_type(
     >>> round(scores["window"].mean, 3), scores["opening"].n
     (0.3, 2)
     """
+    check_confidence(confidence)
     above = parents.parents if isinstance(parents, Taxonomy) else parents or {}
     values: dict[str, list[list[float]]] = {}
     for image in results:

@@ -12,10 +12,17 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
 from sightline._arrays import Array, divide, namespace, nan_where
-from sightline.metrics._border import against, check_choice, check_maps, check_masks, each_map
+from sightline.metrics._border import (
+    against,
+    check_maps,
+    check_masks,
+    each_map,
+    refuse_signed_selection,
+)
 from sightline.metrics.chance import chance_corrected_iou, iou_ceiling
 from sightline.metrics.selection import Sign, Threshold, Ties, budget, parse_selection, select
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,8 +114,7 @@ def _overlap(maps: Any, masks: Any, threshold: Threshold, sign: Sign, ties: Ties
     maps = check_maps(maps)
     masks = check_masks(masks, maps)
     check_choice("ties", ties, get_args(Ties))
-    if sign == "signed" and threshold.kind in ("mass", "mean"):
-        raise InputError(f"{threshold.kind} selection needs sign 'positive' or 'absolute'")
+    refuse_signed_selection(sign, threshold)
     xp = namespace(maps)
 
     def definition(values: Array, inside: Array) -> Overlap:

@@ -49,9 +49,7 @@ class Columns(Mapping[str, Array]):
             values = self._part.column(*source)
             if values.shape != self._shape:
                 values = namespace(values).reshape(values, self._shape)
-            if isinstance(values, np.ndarray):
-                values.flags.writeable = False
-            self._done[name] = values
+            self._done[name] = _read_only(values)
         return self._done[name]
 
     def __contains__(self, name: object) -> bool:
@@ -68,12 +66,14 @@ class Columns(Mapping[str, Array]):
         return f"<{type(self).__name__} {self._shape or 'of one map'}: {shown}, … ({len(self)})>"
 
     def _refuse(self, name: str) -> NoReturn:
-        metric = name.partition("@")[0].removesuffix("_chance")
-        if metric in METRICS and not METRICS[metric].one_pass:
+        figure, at, token = name.partition("@")
+        metric = _metric_of(figure)
+        if _on_request(metric, token):
+            asked = metric + at + token
             raise UnknownNameError(
-                f"{name!r} was not asked for: score_maps(..., metrics=[{name!r}])"
+                f"{name!r} was not asked for: score_maps(..., metrics=[{asked!r}])"
             )
-        if metric == "coverage":
+        if metric == "coverage" and self._part.plan.sign == "signed":
             raise UnknownNameError("a signed map has no energy, so no 'coverage'")
         close = get_close_matches(name, self._sources, n=3)
         hint = f"; nearest: {', '.join(close)}" if close else ""
@@ -82,7 +82,7 @@ class Columns(Mapping[str, Array]):
     def add(self, name: str, values: Array) -> None:
         """Add a column that the one pass does not give, by its flat values."""
         self._sources[name] = None
-        self._done[name] = namespace(values).reshape(values, self._shape)
+        self._done[name] = _read_only(namespace(values).reshape(values, self._shape))
 
     def reasons(self, name: str) -> NDArray[Any]:
         """Say for each value of a column why it is NaN; an empty text where it is defined."""
@@ -189,8 +189,8 @@ class _Part:
         return nan_where(xp.isnan(values), xp.broadcast_to(chance, values.shape))
 
     def reasons(self, name: str, missing: NDArray[np.bool_]) -> NDArray[Any]:
-        """Say why the missing values of a column are."""
-        token = name.partition("@")[2]
+        """Say why the missing values of a column are, of the reasons that its metric declares."""
+        figure, _, token = name.partition("@")
         budget = self.selected.budget[self.position.get(token, 0)]
         budget = to_numpy(budget) if token else np.ones(len(missing))
         energy, inside = to_numpy(self.counts.energy), to_numpy(self.counts.inside)
@@ -205,9 +205,12 @@ class _Part:
             "nothing selected": budget == 0,
             "everything selected": budget == pixels,
         }
-        out = np.where(missing, "undefined", "").astype(object)
+        declared = _undefined(figure, token)
+        unseen = [reason for reason in declared if reason not in conditions]  # not in the counts
+        out = np.where(missing, unseen[0] if unseen else "undefined", "").astype(object)
         for reason, holds in reversed(conditions.items()):
-            out[missing & holds] = reason
+            if reason in declared:
+                out[missing & holds] = reason
         return out
 
 
@@ -314,10 +317,36 @@ class Scores(Columns):
 def _curves(curves: Array, shape: tuple[int, ...]) -> dict[str, Array]:
     """Name the curves and give them the leading shape of the maps."""
     xp = namespace(curves)
-    found = xp.reshape(xp.permute_dims(curves, (0, 2, 1)), (2, *shape, POINTS))
-    if isinstance(found, np.ndarray):
-        found.flags.writeable = False
+    found = _read_only(xp.reshape(xp.permute_dims(curves, (0, 2, 1)), (2, *shape, POINTS)))
     return {"roc": found[0], "pr": found[1]}
+
+
+def _read_only(values: Array) -> Array:
+    """Close an array against writing; tensors have no such switch."""
+    if isinstance(values, np.ndarray):
+        values.flags.writeable = False
+    return values
+
+
+def _metric_of(figure: str) -> str:
+    """Return the metric whose value, chance or companion a column without its @ holds."""
+    return _OWNERS.get(figure, figure.removesuffix("_chance").removesuffix("_uniform"))
+
+
+def _on_request(metric: str, token: str) -> bool:
+    """Say whether `score_maps` gives a metric at a threshold, but only when it is named."""
+    if metric not in METRICS or token:
+        return metric == "pointing" and token.startswith("tol")
+    spec = METRICS[metric]
+    return not spec.one_pass and (spec.level != "dataset" or "others" in spec.needs)
+
+
+def _undefined(figure: str, token: str) -> tuple[str, ...]:
+    """Return when a column is NaN: always, by its metric, and by how pixels are selected."""
+    metric = _metric_of(figure)
+    own = METRICS[metric].undefined if metric in METRICS else ()
+    mass = ("map sums to zero",) if token.startswith("mass") else ()
+    return ("every pixel is ignored", "map is not finite", *own, *mass)
 
 
 def fill(columns: Columns, metrics: Sequence[tuple[MetricSpec, Threshold | None]]) -> None:
@@ -337,6 +366,7 @@ def fill(columns: Columns, metrics: Sequence[tuple[MetricSpec, Threshold | None]
 
 
 _COMPANIONS = {"iou": ("iou_ceiling",), "average_precision": ("average_precision_random",)}
+_OWNERS = {name: metric for metric, names in _COMPANIONS.items() for name in names}
 
 
 def _position(part: _Part, spec: MetricSpec, token: str) -> int:

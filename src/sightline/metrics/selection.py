@@ -117,6 +117,8 @@ def _numbers(percentiles: Iterable[float] | float) -> list[float]:
     if isinstance(percentiles, int | float):
         return [percentiles]
     try:
+        if isinstance(percentiles, str | bytes):  # would be read figure by figure
+            raise TypeError
         return [float(level) for level in percentiles]
     except (TypeError, ValueError):
         raise InputError(f"percentiles must be numbers in [0, 100]; got {percentiles!r}") from None

@@ -20,7 +20,8 @@ from sightline.models.prototypes import (
     prototype_patches,
     prototypes_of,
 )
-from sightline.models.variants import Recipe, load_variant, read_recipe
+from sightline.models.recipes import Recipe, read_recipe
+from sightline.models.variants import load_variant
 
 __all__ = [
     "Description",

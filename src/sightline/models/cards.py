@@ -68,7 +68,8 @@ def _add_shipped(folder: Path) -> None:
 def _shipped(name: str) -> Model:
     from sightline.models.huggingface import load_folder
     from sightline.models.prototypes import load_prototypes
-    from sightline.models.variants import is_variant, load_variant, read_recipe
+    from sightline.models.recipes import is_variant, read_recipe
+    from sightline.models.variants import load_variant
 
     folder = DEMO / name.removeprefix("demo/")
     if is_variant(folder):

@@ -176,7 +176,8 @@ def _by_name(spec: str) -> Model:
 
 def _variant(spec: str) -> Model | None:
     """Return the model of `base@FOLDER` where that folder holds a variant."""
-    from sightline.models.variants import is_variant, load_variant
+    from sightline.models.recipes import is_variant
+    from sightline.models.variants import load_variant
 
     kind, _, rest = spec.partition(":")
     if "@" not in spec or (kind == "hf" and find_folder(rest)):  # the @ belongs to a folder's name

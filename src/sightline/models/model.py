@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from hashlib import sha256
 from math import isqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -20,11 +20,14 @@ from sightline.records import InputError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from sightline.geometry import Geometry
 
-__all__ = ["Detections", "Inputs", "Model", "Output"]
+__all__ = ["Detections", "Inputs", "Model", "Output", "image_key", "neighbours"]
+
+_One = TypeVar("_One")
 
 _TOKENS = ("class", "distillation", "register")
 
@@ -250,8 +253,7 @@ class Model:
         picture = as_image(image)
         pixels, geometry = self.preprocess(picture, self.patch)
         tensor = torch.from_numpy(pixels)[None].to(self.device, self.dtype)
-        key = crc32(picture.tobytes(), crc32(repr(picture.shape).encode()))
-        return Inputs(tensor, (geometry,), (key,))
+        return Inputs(tensor, (geometry,), (image_key(picture),))
 
     def batches(
         self, images: ImageLike | Sequence[ImageLike], batch: int | Callable[[Tensor], int]
@@ -263,18 +265,10 @@ class Model:
         whole = isinstance(batch, int | np.integer)
         if not callable(batch) and (not whole or batch < 1):
             raise InputError(f"batch must be 1 or more, got {batch!r}")
-        waiting: list[Inputs] = []
-        most = 0
-        for image in as_images(images):
-            new = self.prepare(image)
-            if waiting and (len(waiting) == most or waiting[0].pixels.shape != new.pixels.shape):
-                yield _joined(waiting)
-                waiting = []
-            if not waiting:
-                most = batch(new.pixels) if callable(batch) else batch
-            waiting.append(new)
-        if waiting:
-            yield _joined(waiting)
+        prepared = (self.prepare(image) for image in as_images(images))
+        most = (lambda one: batch(one.pixels)) if callable(batch) else (lambda _: batch)
+        for some in neighbours(prepared, lambda one: one.pixels.shape, most):
+            yield _joined(some)
 
     def __call__(self, pixels: Tensor) -> Output:
         """Run the network on pixels `(batch, 3, height, width)`."""
@@ -422,6 +416,33 @@ class Model:
                 f"{width}x{height}; is prefix {self.prefix!r} right?"
             )
         return patches.transpose(1, 2).unflatten(2, (rows, columns))
+
+
+def image_key(picture: NDArray[np.uint8]) -> int:
+    """Return the number of an image that follows from its pixels and its shape alone."""
+    pixels = np.ascontiguousarray(picture).data  # a copy would double the memory
+    return crc32(pixels, crc32(repr(picture.shape).encode()))
+
+
+def neighbours(
+    found: Iterable[_One], size: Callable[[_One], object], most: Callable[[_One], int]
+) -> Iterator[list[_One]]:
+    """Yield neighbours of one size together, no more than the first of them allows.
+
+    >>> list(neighbours("aabbb", str, lambda one: 2))
+    [['a', 'a'], ['b', 'b'], ['b']]
+    """
+    waiting: list[_One] = []
+    limit = 0
+    for new in found:
+        if waiting and (len(waiting) == limit or size(waiting[0]) != size(new)):
+            yield waiting
+            waiting = []
+        if not waiting:
+            limit = most(new)
+        waiting.append(new)
+    if waiting:
+        yield waiting
 
 
 def _joined(parts: list[Inputs]) -> Inputs:

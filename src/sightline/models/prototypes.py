@@ -227,7 +227,7 @@ class PrototypePatch:
     source : Source
         Class, image, cell and box.
     weights : dict
-        What the similarity to it says for each class.
+        What the similarity to it says for each class, by name, or number where there are none.
     image : array of uint8 (height, width, 3)
         The whole image.
 
@@ -260,7 +260,7 @@ def prototype_patches(model: Model) -> tuple[PrototypePatch, ...]:
     Raises
     ------
     InputError
-        If the model has no prototypes, or does not say where they are from.
+        If the model has no prototypes, or does not say of each where it is from (`sources`).
 
     Examples
     --------
@@ -275,20 +275,23 @@ def prototype_patches(model: Model) -> tuple[PrototypePatch, ...]:
     >>> prototype_patches(load_model(network, told))[0].crop(margin=8).shape
     (32, 32, 3)
     """
-    network: Any = model.network
-    if not isinstance(network, PrototypeNetwork):
-        raise InputError(f"{model.name} has no prototypes; one that has is demo/protopnet")
-    if not network.sources:
+    network = prototypes_of(model)
+    sources: Any = getattr(network, "sources", ())
+    if not sources or not all(isinstance(one, Source) for one in sources):
         raise InputError(f"{model.name} does not say where its prototypes are from")
-    weights = network.class_weights.T.tolist()
+    weights = network.class_weights.detach().T.tolist()
+    if len(sources) != len(weights):
+        seen = f"{len(sources)} for {len(weights)}"
+        raise InputError(f"{model.name}: sources must be one for each prototype, got {seen}")
+    classes = model.classes or tuple(map(str, range(len(weights[0]))))
     return tuple(
         PrototypePatch(
             number,
             source,
-            dict(zip(model.classes, row, strict=True)),
+            dict(zip(classes, row, strict=True)),
             _drawn(source.seed, source.index).copy(),
         )
-        for number, (source, row) in enumerate(zip(network.sources, weights, strict=True))
+        for number, (source, row) in enumerate(zip(sources, weights, strict=True))
     )
 
 

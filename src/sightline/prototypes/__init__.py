@@ -17,6 +17,13 @@ if TYPE_CHECKING:
         scaled_values,
     )
     from sightline.prototypes.cabrnet import read_projection
+    from sightline.prototypes.dropping import (
+        GlobalStats,
+        LargestDrop,
+        drops,
+        global_stats,
+        largest_drops,
+    )
     from sightline.prototypes.local import (
         Perturbed,
         class_score,
@@ -35,18 +42,7 @@ if TYPE_CHECKING:
         similarity_maps,
         unit_images,
     )
-    from sightline.prototypes.nature import (
-        Effect,
-        GlobalStats,
-        LargestDrop,
-        Premise,
-        drops,
-        effects,
-        global_stats,
-        largest_drops,
-        natures,
-        premise,
-    )
+    from sightline.prototypes.nature import Effect, Premise, effects, natures, premise
     from sightline.prototypes.perturbations import (
         PERTURBATIONS,
         Param,
@@ -73,8 +69,8 @@ _HOME = {
     "Attributed": "attribution",
     "AttributionSpec": "attribution",
     "Effect": "nature",
-    "GlobalStats": "nature",
-    "LargestDrop": "nature",
+    "GlobalStats": "dropping",
+    "LargestDrop": "dropping",
     "Matches": "matches",
     "Nearest": "matches",
     "PERTURBATIONS": "perturbations",
@@ -93,11 +89,11 @@ _HOME = {
     "counted_of": "relevance",
     "crop_to_percentile": "views",
     "default_perturbations": "perturbations",
-    "drops": "nature",
+    "drops": "dropping",
     "effects": "nature",
-    "global_stats": "nature",
+    "global_stats": "dropping",
     "heatmap": "views",
-    "largest_drops": "nature",
+    "largest_drops": "dropping",
     "matches_of": "matches",
     "natures": "nature",
     "nearest_images": "matches",

@@ -7,15 +7,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
-import numpy as np
 import torch
 from torch.nn import functional
 
+from sightline.maps.methods import check_number, check_whole
+from sightline.maps.noise import draw_noise, noise_source
 from sightline.models import prototypes_of
 from sightline.models.hooks import undisturbed
 from sightline.prototypes.matches import cell_similarities, first_maxima
 from sightline.records import InputError
-from sightline.registry import Registry
+from sightline.records.checks import check_choice
+from sightline.registry import Registry, over_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -147,13 +149,10 @@ class AttributionSpec:
 
     def with_defaults(self, given: Mapping[str, Any] = _NONE) -> dict[str, Any]:
         """Return the parameters, those given over the defaults; unknown and wrong ones raise."""
-        known: Registry[Any] = Registry(f"parameter of attribution {self.name!r}")
-        for name, value in self.defaults.items():
-            known.add(name, value)
+        found = over_defaults(given, self.defaults, f"parameter of attribution {self.name!r}")
         for name, value in given.items():
-            known[name]  # raises for an unknown name
             _CHECKS[name](name, value)
-        return {**self.defaults, **given}
+        return found
 
 
 ATTRIBUTIONS: Registry[AttributionSpec] = Registry("attribution")
@@ -395,16 +394,19 @@ def _saliency(job: Job) -> Tensor:
 
 
 @_register(
-    "gradient_x_input",
+    "input_x_gradient",
     what="Each pixel, as the network takes it, times its gradient: absolute values. A pixel of "
     "the mean colour, and so padding, is 0.",
     defaults=_CHANNELS,
     about=_CHANNELS_ABOUT,
     citation="Shrikumar et al. 2017, arXiv:1605.01713",
 )
-def _gradient_x_input(job: Job) -> Tensor:
+def _input_x_gradient(job: Job) -> Tensor:
     """Return absolute products of pixels and gradients."""
     return _joined(job, [part.pixels * _gradient(part, part.pixels) for part in job.chunks()])
+
+
+ATTRIBUTIONS.rename("gradient_x_input", "input_x_gradient")  # as older results have it
 
 
 @_register(
@@ -427,7 +429,7 @@ def _smoothgrad(job: Job) -> Tensor:
         spread = pixels.amax((1, 2, 3), True) - pixels.amin((1, 2, 3), True)
         total = torch.zeros_like(pixels)
         for _ in range(job.params["samples"]):
-            noisy = pixels + job.params["noise"] * spread * _normal(sources, pixels)
+            noisy = pixels + job.params["noise"] * spread * draw_noise(sources, pixels)
             total += _gradient(part, noisy)
         totals.append(total / job.params["samples"])
     return _joined(job, totals)
@@ -443,7 +445,7 @@ def _smoothgrad(job: Job) -> Tensor:
 )
 def _random_gradient(job: Job) -> Tensor:
     """Return absolute normal numbers; the network is not asked."""
-    return _joined(job, [_normal(_sources(job), job.pixels)])
+    return _joined(job, [draw_noise(_sources(job), job.pixels)])
 
 
 def _gradient(job: Job, pixels: Tensor) -> Tensor:
@@ -464,42 +466,18 @@ def _joined(job: Job, gradients: list[Tensor]) -> Tensor:
 
 def _sources(job: Job) -> list[torch.Generator]:
     """Return the source of random numbers of each image."""
-    seeds = [np.random.default_rng([key, job.params["seed"]]).integers(2**63) for key in job.keys]
-    return [torch.Generator().manual_seed(int(seed)) for seed in seeds]
-
-
-def _normal(sources: list[torch.Generator], pixels: Tensor) -> Tensor:
-    """Draw normal numbers in the shape of the images, each from its own source."""
-    drawn = [torch.randn(pixels.shape[1:], generator=source) for source in sources]
-    return torch.stack(drawn).to(pixels)
+    return [noise_source(key, job.params["seed"]) for key in job.keys]
 
 
 def _check_mode(name: str, value: Any) -> None:
-    _check_among(name, value, ("bilinear", "cubic"))
+    check_choice(name, value, ("bilinear", "cubic"))
 
 
-def _check_among(name: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise InputError(f"{name} must be a whole number, {least} or more, got {value!r}")
-
-
-def _check_noise(name: str, value: Any) -> None:
-    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not real or not 0 <= value <= 100:
-        raise InputError(f"{name} must be a number from 0 to 100, got {value!r}")
-
-
-_CHECKS: dict[str, Callable[[str, Any], None]] = {
+_CHECKS: dict[str, Callable[[str, Any], object]] = {
     "mode": _check_mode,
-    "location": lambda name, value: _check_among(name, value, ("all", "cell")),
-    "channels": lambda name, value: _check_among(name, value, ("max", "mean")),
-    "samples": lambda name, value: _check_whole(name, value, 1),
-    "seed": lambda name, value: _check_whole(name, value, 0),
-    "noise": _check_noise,
+    "location": lambda name, value: check_choice(name, value, ("all", "cell")),
+    "channels": lambda name, value: check_choice(name, value, ("max", "mean")),
+    "samples": lambda name, value: check_whole(name, value, 1),
+    "seed": check_whole,
+    "noise": lambda name, value: check_number(name, value, 0, 100),
 }

@@ -1,47 +1,35 @@
 """What the similarity to prototypes is made of: drops of scores, and what they are worth.
 
-All functions take a table with a row for each image, prototype and perturbation: a mapping of
-columns, a data frame of pandas, or a pyarrow table. Its columns are `img_id` (or `image`),
-`proto_idx`, `perturbation`, `original_score`, `focused` and, where they are known, `dual` and
-`whole`; the names of the CSV files (`score_after_perturbation`, `dual_score_after_perturbation`) do
-as well. Rows can stand in any order: the numbers are the same, to the bit.
-
-The unit is the image: intervals and tests take images as drawn at random, with all their rows.
+Tables are those of `sightline.prototypes.dropping`. The unit is the image: intervals and tests take
+images as drawn at random, with all their rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sightline.records import InputError, UnknownNameError
+from sightline.prototypes.dropping import Floats, Rows, read_rows
+from sightline.records import UnknownNameError
 from sightline.stats import holm, interval, intervals
 from sightline.stats._flips import flip_pvalues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import NDArray
 
 __all__ = [
     "ALL",
     "FEWEST",
     "Effect",
-    "GlobalStats",
-    "LargestDrop",
     "Premise",
-    "drops",
     "effects",
-    "global_stats",
-    "largest_drops",
     "natures",
     "premise",
 ]
-
-Floats: TypeAlias = NDArray[np.float64]
 
 ALL = -1
 """The prototype of an `Effect` over all prototypes."""
@@ -51,26 +39,9 @@ FEWEST = 10
 Of differences around 0, fewer give ends above 0 more often than they say: with a long tail to the
 left 6.5% of the time at 6 images and 5% at 10, where 2.5% is meant.
 """
-# Differences of drops up to this are rounding: scores come from networks in single precision.
-_EQUAL = 1e-6
 # Drawn patterns of signs: enough for Holm's correction of a family, up to where it takes long.
 _FLIPS, _MOST_FLIPS = 9999, 39_999
 _KINDS = ("focused", "dual", "difference", "whole")
-
-
-def drops(original: ArrayLike, after: ArrayLike) -> Floats:
-    """Return which share of a score is gone: (original - after) / original.
-
-    Below 0 where the score rose. NaN where the original score is 0 or less: a share of it means
-    nothing there.
-
-    Examples
-    --------
-    >>> drops([2.0, 2.0, 0.0, -1.0], [1.0, 3.0, 0.0, -2.0])
-    array([ 0.5, -0.5,  nan,  nan])
-    """
-    before, now = np.asarray(original, np.float64), np.asarray(after, np.float64)
-    return np.divide(before - now, before, out=np.full_like(before - now, np.nan), where=before > 0)
 
 
 class Effect(NamedTuple):
@@ -185,149 +156,6 @@ class Premise(NamedTuple):
     difference_high: float
 
 
-class GlobalStats(NamedTuple):
-    """The whole table in a few numbers.
-
-    Attributes
-    ----------
-    covered : tuple of int
-        The prototypes that have rows; others are never among the most similar of an image.
-    images : int
-        In the table.
-    drops : dict
-        Mean focused drop over the rows of each perturbation.
-    undefined : dict
-        Rows of each perturbation without a drop, which do not count there.
-
-    Examples
-    --------
-    >>> table = {"img_id": [0, 0], "proto_idx": [5, 5], "perturbation": ["hue", "blur"],
-    ...     "original_score": [1.0, 1.0], "focused": [0.5, 0.75]}
-    >>> found = global_stats(table)
-    >>> found.covered, found.images, found.drops, found.undefined
-    ((5,), 1, {'hue': 0.5, 'blur': 0.25}, {'hue': 0, 'blur': 0})
-    """
-
-    covered: tuple[int, ...]
-    images: int
-    drops: dict[str, float]
-    undefined: dict[str, int]
-
-
-class LargestDrop(NamedTuple):
-    """Which perturbation takes most of the similarity of an image to a prototype.
-
-    Attributes
-    ----------
-    image : object
-        As in the table.
-    prototype : int
-        Its number.
-    perturbation : str
-        The one with the largest focused drop, the first by name of equal ones; "" if no drop is
-        defined.
-    drop : float
-        The largest; below 0 where every perturbation raised the score; NaN if undefined.
-
-    Examples
-    --------
-    >>> found = LargestDrop("facade-00000.png", 5, "hue", 0.5)
-    >>> f"{found.perturbation} takes {found.drop:.0%} of the likeness to number {found.prototype}"
-    'hue takes 50% of the likeness to number 5'
-    """
-
-    image: Any
-    prototype: int
-    perturbation: str
-    drop: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a table in an order of their own: by perturbation, prototype and image."""
-
-    labels: NDArray[Any]
-    names: tuple[str, ...]
-    image: NDArray[np.intp]
-    prototype: NDArray[np.int64]
-    perturbation: NDArray[np.intp]
-    drop: Mapping[str, Floats]
-
-    def __len__(self) -> int:
-        return len(self.image)
-
-    @property
-    def by_name(self) -> NDArray[np.intp]:
-        """The place of each row's perturbation in the alphabet."""
-        return np.argsort(np.argsort(np.array(self.names, str)))[self.perturbation]
-
-    def only(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> _Rows:
-        """Return some of the rows."""
-        return _Rows(
-            labels=self.labels,
-            names=self.names,
-            image=self.image[keep],
-            prototype=self.prototype[keep],
-            perturbation=self.perturbation[keep],
-            drop={kind: values[keep] for kind, values in self.drop.items()},
-        )
-
-
-def _names(table: Any) -> list[str]:
-    """Return the names of the columns of a mapping, a data frame or an Arrow table."""
-    return list(table.column_names if hasattr(table, "column_names") else table)
-
-
-def _column(table: Any, *names: str) -> NDArray[Any] | None:
-    """Return the first of these columns that a table has."""
-    known = _names(table)
-    for name in names:
-        if name in known:
-            values = table[name]
-            return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    return None
-
-
-def _needed(table: Any, *names: str) -> NDArray[Any]:
-    """Return the first of these columns, or raise."""
-    found = _column(table, *names)
-    if found is None:
-        known = ", ".join(_names(table))
-        raise UnknownNameError(f"the table has no column {' or '.join(names)}; it has: {known}")
-    return found
-
-
-def _read(table: Any) -> _Rows:
-    """Return the rows of a table."""
-    images, prototypes = _needed(table, "img_id", "image"), _needed(table, "proto_idx")
-    named, original = _needed(table, "perturbation"), _needed(table, "original_score")
-    after = {
-        "focused": _needed(table, "focused", "score_after_perturbation"),
-        "dual": _column(table, "dual", "dual_score_after_perturbation"),
-        "whole": _column(table, "whole"),
-    }
-    columns = (images, prototypes, named, original, *after.values())
-    lengths = sorted({len(column) for column in columns if column is not None})
-    if len(lengths) != 1:
-        raise InputError(f"all columns must have the same length, got {lengths}")
-    drop = {kind: _drops(original, scores) for kind, scores in after.items()}
-    gaps = drop["focused"] - drop["dual"]
-    drop["difference"] = np.where(np.abs(gaps) <= _EQUAL, 0.0, gaps)
-    labels, image = np.unique(images, return_inverse=True)
-    names = {name: number for number, name in enumerate(dict.fromkeys(named.tolist()))}
-    perturbation = np.array([names[name] for name in named.tolist()], np.intp)
-    found = _Rows(labels, tuple(names), image, prototypes.astype(np.int64), perturbation, drop)
-    # Sums are taken in this order, whatever that of the table.
-    numbers = (drop["whole"], drop["dual"], drop["focused"])
-    return found.only(np.lexsort((*numbers, image, found.prototype, found.by_name)))
-
-
-def _drops(original: NDArray[Any], scores: NDArray[Any] | None) -> Floats:
-    if scores is None:
-        return np.full(len(original), np.nan)
-    return drops(original.astype(np.float64), scores.astype(np.float64))
-
-
 @dataclass(frozen=True, eq=False)
 class _Sums:
     """Sums of drops by image, of groups of rows that have equally many images.
@@ -348,7 +176,7 @@ class _Sums:
     rows: NDArray[np.int64]
 
 
-def _summed(rows: _Rows, group: NDArray[np.int64]) -> list[_Sums]:
+def _summed(rows: Rows, group: NDArray[np.int64]) -> list[_Sums]:
     """Return the sums of each group of rows, those with equally many images together."""
     pairs, pair = np.unique(np.stack((group, rows.image)), axis=1, return_inverse=True)
     groups, first, sizes = np.unique(pairs[0], return_index=True, return_counts=True)
@@ -399,7 +227,7 @@ def effects(table: Any, level: float = 0.95, seed: int = 0) -> list[Effect]:
     >>> found.prototype, found.perturbation, round(found.difference, 2), found.matters
     (3, 'hue', 0.41, True)
     """
-    rows = _read(table)
+    rows = read_rows(table)
     if not len(rows):
         return []
     everything = _summed(rows, np.full(len(rows), ALL))
@@ -526,7 +354,7 @@ def premise(
     >>> found.share, found.equal, found.prototype_share
     (0.5, 0.5, 1.0)
     """
-    rows = _read(table)
+    rows = read_rows(table)
     if perturbation is not None:
         if perturbation not in rows.names:
             known = ", ".join(rows.names)
@@ -558,59 +386,3 @@ def premise(
 
 def _share(hits: NDArray[np.bool_]) -> float:
     return float(hits.mean()) if len(hits) else np.nan
-
-
-def global_stats(table: Any) -> GlobalStats:
-    """Return the covered prototypes and the mean focused drop of each perturbation.
-
-    Examples
-    --------
-    >>> table = {"img_id": [0, 1, 2], "proto_idx": [5, 7, 5], "perturbation": ["hue"] * 3,
-    ...     "original_score": [1.0, 1.0, 0.0], "focused": [0.5, 0.9, 0.1]}
-    >>> found = global_stats(table)
-    >>> found.covered, round(found.drops["hue"], 3), found.undefined
-    ((5, 7), 0.3, {'hue': 1})
-    """
-    rows = _read(table)
-    focused = rows.drop["focused"]
-    defined = np.isfinite(focused)
-    size = len(rows.names)
-    counts = np.bincount(rows.perturbation[defined], minlength=size)
-    totals = np.bincount(rows.perturbation[defined], focused[defined], minlength=size)
-    means = np.divide(totals, counts, out=np.full(size, np.nan), where=counts > 0)
-    missing = np.bincount(rows.perturbation[~defined], minlength=size)
-    return GlobalStats(
-        covered=tuple(np.unique(rows.prototype).tolist()),
-        images=len(rows.labels),
-        drops=dict(zip(rows.names, means.tolist(), strict=True)),
-        undefined=dict(zip(rows.names, missing.tolist(), strict=True)),
-    )
-
-
-def largest_drops(table: Any) -> list[LargestDrop]:
-    """Return the largest focused drop of each image and prototype, by image, then by prototype.
-
-    Examples
-    --------
-    >>> table = {"img_id": [0, 0], "proto_idx": [5, 5], "perturbation": ["hue", "blur"],
-    ...     "original_score": [1.0, 1.0], "focused": [0.5, 0.75]}
-    >>> largest_drops(table)
-    [LargestDrop(image=0, prototype=5, perturbation='hue', drop=0.5)]
-    """
-    rows = _read(table)
-    focused = np.where(np.isfinite(rows.drop["focused"]), rows.drop["focused"], -np.inf)
-    # The first of each pair is the largest.
-    order = np.lexsort((rows.by_name, -focused, rows.prototype, rows.image))
-    pairs = np.stack((rows.image, rows.prototype))[:, order]
-    first = np.ones(len(order), bool)
-    first[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
-    images = rows.labels.tolist()
-    return [
-        LargestDrop(
-            images[rows.image[at]],
-            int(rows.prototype[at]),
-            rows.names[rows.perturbation[at]] if np.isfinite(focused[at]) else "",
-            float(focused[at]) if np.isfinite(focused[at]) else np.nan,
-        )
-        for at in order[first]
-    ]

@@ -106,6 +106,6 @@ def _fold(model: Model, pixels: Tensor) -> None:
 def _replace(network: nn.Module, old: nn.Module, new: nn.Module) -> None:
     """Put a module where another one was, under all its names."""
     for parent in list(network.modules()):
-        for name, child in parent.named_children():
+        for name, child in list(parent._modules.items()):  # children are listed once, names all
             if child is old:
                 setattr(parent, name, new)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from sightline._arrays import to_numpy
-from sightline.maps.picture import Scale, overlay
+from sightline.maps.colours import Scale, overlay
 from sightline.prototypes.perturbations import relevant_boxes
 from sightline.records import InputError
 
@@ -19,6 +19,8 @@ __all__ = ["box_to_percentile", "crop_to_percentile", "heatmap", "percentile_box
 
 # Okabe and Ito's yellow on black, so that it is seen on any image.
 _LINE, _EDGE = (240, 228, 66), (0, 0, 0)
+# How far floats may lie outside 0 to 1: scaling and its inverse round.
+_ROUNDING = 1e-6
 
 
 def percentile_box(values: ArrayLike, percentile: float = 95) -> tuple[int, int, int, int]:
@@ -134,4 +136,10 @@ def _picture(image: ArrayLike, values: ArrayLike) -> NDArray[np.uint8]:
         raise InputError(f"image must be {(*size, 3)}, as the map is, got {picture.shape}")
     if picture.dtype == np.uint8:
         return picture
+    within = picture.dtype.kind == "f" and bool(
+        ((picture >= -_ROUNDING) & (picture <= 1 + _ROUNDING)).all()
+    )
+    if not within:
+        seen = f"{picture.dtype} from {picture.min()} to {picture.max()}"
+        raise InputError(f"image must be of uint8, or of floats from 0 to 1, got {seen}")
     return np.asarray(np.rint(np.clip(picture, 0, 1) * 255), np.uint8)

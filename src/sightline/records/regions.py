@@ -76,8 +76,9 @@ class Region:
         Radius of a point's disc in pixels of the image.
     flags : tuple of str
         "ignore": its pixels are left out of every score. "crowd": one region for many objects.
-        "difficult": hard to see. "clipped": it reached outside the image. "hidden": a part that is
-        in the file but out of sight.
+        "difficult": hard to see. "truncated", "occluded": seen in part. "clipped": it reached
+        outside the image. "hidden": a part that is in the file but out of sight. "empty": a mask
+        without pixels.
     index : int
         Its position among the regions of its image in the file, dropped ones counted.
     source : str
@@ -135,7 +136,7 @@ class Region:
         InputError
             If polygons or run lengths do not fit.
         """
-        from sightline import _raster
+        from sightline import _raster, _rle
 
         x0, y0, x1, y1 = self.box
         try:
@@ -145,9 +146,7 @@ class Region:
             if self.kind == "polygon":
                 return _raster.polygon_mask(cast("Any", self.mask), height, width)
             if self.kind == "mask":
-                mask = (
-                    _raster.decode_rle(self.mask) if isinstance(self.mask, Mapping) else self.mask
-                )
+                mask = _rle.decode_rle(self.mask) if isinstance(self.mask, Mapping) else self.mask
                 return _raster.resize_mask(cast("Mask", mask), height, width)
             return _raster.box_mask(self.box, height, width)
         except ValueError as error:
@@ -188,8 +187,8 @@ class Annotation:
 
     def __post_init__(self) -> None:
         if not _IMAGE_ID.fullmatch(self.image_id) or self.image_id in (".", ".."):
-            seen = shown(self.image_id)
-            raise InputError(f"image_id must match {_IMAGE_ID.pattern}, got {seen}")
+            rule = f"must match {_IMAGE_ID.pattern} and not be '.' or '..'"
+            raise InputError(f"image_id {rule}, got {shown(self.image_id)}")
 
     @property
     def scored(self) -> tuple[Region, ...]:

@@ -99,7 +99,7 @@ class Taxonomy:
         return isinstance(other, Taxonomy) and self._parents == other._parents
 
     def __hash__(self) -> int:
-        return hash(tuple(self._parents.items()))
+        return hash(frozenset(self._parents.items()))  # equal in any order
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self)} labels, {len(self.roots)} without parents)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sightline.metrics import METRICS
+from sightline.records import InputError, UnknownNameError
+from sightline.records.words import counted
 from sightline.results._catalogue import BASELINE
 
 if TYPE_CHECKING:
@@ -14,17 +16,25 @@ if TYPE_CHECKING:
     from sightline.report.feeding import Choice, Drawn, StoreFigures
 
 __all__ = [
+    "OF_LINE",
+    "OF_SCORES",
     "Feed",
     "chosen_metrics",
-    "counted",
     "directed_metrics",
     "direction_of",
     "labelled_images",
     "layers_missing",
+    "measure_of",
     "nothing_missing",
     "told",
     "told_one",
 ]
+
+
+OF_LINE = ("model", "method", "target")
+"""What a figure of lines can be told."""
+OF_SCORES = ("metric", *OF_LINE, "layer")
+"""What a figure of the scores of lines can be told."""
 
 
 class Feed(NamedTuple):
@@ -36,10 +46,13 @@ class Feed(NamedTuple):
         Draws it.
     missing
         Says why it cannot be drawn; empty where it can.
+    uses
+        The parts of a choice that it goes by.
     """
 
     draw: Callable[[StoreFigures, Choice], Drawn]
     missing: Callable[[StoreFigures], str]
+    uses: tuple[str, ...] = OF_SCORES
 
 
 def layers_missing(store: StoreFigures) -> str:
@@ -58,15 +71,6 @@ def labelled_images(store: StoreFigures) -> int:
     """Return how many images have labels."""
     found = store.results._tables.fetch("SELECT count(*) FROM images WHERE len(labels) > 0")
     return int(found[0][0])
-
-
-def counted(count: int, what: str) -> str:
-    """Return a number with the name of what it counts.
-
-    >>> counted(1, "method"), counted(1200, "image")
-    ('1 method', '1,200 images')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def told(shown: Lines, every: Lines, *more: str) -> str:
@@ -98,6 +102,20 @@ def directed_metrics(store: StoreFigures, wanted: Iterable[str], least: int) -> 
     names = store.results.metrics
     better = [name for name in names if direction_of(name) != "neither"]
     return _chosen(better, wanted, least)
+
+
+def measure_of(store: StoreFigures, metric: str | None, known: Sequence[str]) -> str | None:
+    """Return the measure of a check that a choice names; None where it names none.
+
+    A score of the study is none: reports and the app choose one for all of their figures.
+    """
+    if metric is None or metric in known:
+        return metric
+    try:
+        store.results._tables.name(metric)
+    except UnknownNameError:
+        raise InputError(f"metric must be one of {', '.join(known)}; got {metric!r}") from None
+    return None
 
 
 def direction_of(metric: str) -> str:

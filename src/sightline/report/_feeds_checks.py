@@ -9,8 +9,9 @@ import numpy as np
 
 from sightline.checks.table import CURVES, SIMILARITIES, STAGED, WHOLE
 from sightline.records import InputError
-from sightline.report._feed import Feed, counted, labelled_images, layers_missing, told
-from sightline.report._pictures import maps_missing, pictures_missing
+from sightline.records.words import counted
+from sightline.report._feed import OF_LINE, Feed, labelled_images, measure_of, told
+from sightline.report._pictures import pictures_missing
 from sightline.results._catalogue import BASELINE
 from sightline.results._views import full_name
 
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
     from sightline.report._lines import Lines
     from sightline.report.feeding import Choice, Drawn, StoreFigures
 
-__all__ = ["FEEDS", "checked_models", "named_lines", "stored_checks"]
+__all__ = [
+    "FEEDS",
+    "checked_models",
+    "groups_of",
+    "named_lines",
+    "rows_of_choice",
+    "stored_checks",
+    "with_keys",
+]
 
 _DRAWN = 512
 _ROWS = 12  # methods of which pairs of maps are drawn
@@ -123,7 +132,7 @@ def _name(called: Mapping[tuple[str, str, str], str], key: tuple[str, str, str],
     return full if several else alone
 
 
-def _groups(store: StoreFigures, table: pd.DataFrame) -> list[str]:
+def groups_of(store: StoreFigures, table: pd.DataFrame) -> list[str]:
     """Return the group of each row's method."""
     manifest = store.results.manifest
     found = {
@@ -144,8 +153,8 @@ def _one_model(store: StoreFigures, choice: Choice, card: str) -> str:
     return choice.model
 
 
-def _of_choice(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """Return the rows of the method and target of a choice."""
+def rows_of_choice(table: pd.DataFrame, choice: Choice, what: str = "checks") -> pd.DataFrame:
+    """Return the rows of the method and target of a choice; what rows are of, for messages."""
     kept = np.ones(len(table), np.bool_)
     for column in ("method", "target"):
         wanted = getattr(choice, column)
@@ -153,7 +162,7 @@ def _of_choice(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
             kept &= (table[column] == wanted).to_numpy(np.bool_)
     if not kept.any():
         asked = " ".join(one for one in (choice.model, choice.method, choice.target) if one)
-        raise InputError(f"no checks{f' of {asked}' if asked else ''} are stored yet")
+        raise InputError(f"no {what}{f' of {asked}' if asked else ''} are stored yet")
     return table[kept].reset_index(drop=True)
 
 
@@ -233,7 +242,7 @@ def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
     model = _one_model(store, choice, "sanity-check")
     measured = store.kept("sanity", lambda: _verdicts(store))
     named = named_lines(store, measured)
-    table = _of_choice(named[named["model"] == model], choice._replace(model=model))
+    table = rows_of_choice(named[named["model"] == model], choice._replace(model=model))
     image = choice.image or store.examples().median
     asked = [one for one in was_redrawn(store.results) if _is_in(one, table)][:_ROWS]
     sample = store.scenes.dataset.by_id(image)
@@ -291,14 +300,14 @@ def _cascade(store: StoreFigures, choice: Choice) -> Drawn:
     choice = choice._replace(model=model)
     found = stored_checks(store)
     way: Any = next(one for one in STAGED if model in found.get(f"randomisation/{one}", ()))
-    measure: Any = choice.metric if choice.metric in SIMILARITIES else "spearman"
+    measure: Any = measure_of(store, choice.metric, SIMILARITIES) or "spearman"
     every = store.kept(
         ("cascade", way, measure),
         lambda: cascade_table(store.results, way=way, measure=measure),
     )
-    table = _of_choice(every[every["model"] == model], choice)
+    table = rows_of_choice(every[every["model"] == model], choice)
     table = named_lines(store, table)
-    table["group"] = _groups(store, table)
+    table["group"] = groups_of(store, table)
     drawn = table.rename(columns={"similarity": "value", "stage_name": "stage", "images": "n",
                                   "stage": "place"})  # fmt: skip
     drawn = drawn.sort_values("place", kind="stable")
@@ -334,17 +343,18 @@ def _removal(store: StoreFigures, choice: Choice) -> Drawn:
 
     model = _one_model(store, choice, "removal-curves")
     asked: list[Any] = _curves_of(store, model)
-    asked = [choice.metric] if choice.metric in asked else asked
+    measure = measure_of(store, choice.metric, asked)
+    asked = asked if measure is None else [measure]
     parts = []
     for measure in asked:
         make = partial(faithfulness_curves, store.results, measure)
         some = store.kept(("curves", measure), make)
         parts.append(some[some["model"] == model].assign(measure=measure))
     choice = choice._replace(model=model)
-    curves = _of_choice(_with_keys(pd.concat(parts, ignore_index=True)), choice)
+    curves = rows_of_choice(with_keys(pd.concat(parts, ignore_index=True)), choice)
     areas = store.kept("faithfulness", lambda: faithfulness_table(store.results))
     areas = areas[(areas["model"] == model) & areas["measure"].isin(asked)]
-    areas = named_lines(store, _of_choice(areas, choice))
+    areas = named_lines(store, rows_of_choice(areas, choice))
     curves = named_lines(store, curves).rename(columns={"images": "n"})
     figure = draw_removal_curves(curves, areas)
     images = areas["images"].dropna()
@@ -352,7 +362,7 @@ def _removal(store: StoreFigures, choice: Choice) -> Drawn:
     return Drawn(figure, curves, about)
 
 
-def _with_keys(table: pd.DataFrame) -> pd.DataFrame:
+def with_keys(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with the columns that name lines, empty where it has none."""
     import pandas as pd
 
@@ -370,35 +380,9 @@ def _removal_missing(store: StoreFigures) -> str:
     return _not_run(store, "faithfulness") or "no measure of the study is a curve"
 
 
-# --- from layer to layer -------------------------------------------------------------------------
-
-
-def _layer_changes(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.analysis.across_layers import layer_changes
-    from sightline.figures.layers import draw_layer_changes
-    from sightline.report.feeding import Drawn
-
-    every = store.kept(
-        "layer-changes", lambda: layer_changes(store.scenes, progress=store.progress)
-    )
-    table = every if choice.model is None else every[every["model"] == choice.model]
-    table = _of_choice(_with_keys(table), choice)
-    table = named_lines(store, table.assign(layer=0)).assign(layer=table["layer"])
-    table["group"] = _groups(store, table)
-    drawn = table.rename(columns={"spearman": "value", "images": "n"})
-    about = counted(drawn["name"].nunique(), "method")
-    images = int(drawn["n"].max())
-    return Drawn(draw_layer_changes(drawn), drawn, f"{about}; {counted(images, 'image')}")
-
-
-def _changes_missing(store: StoreFigures) -> str:
-    return layers_missing(store) or maps_missing(store)
-
-
 FEEDS = {
     "model-vs-method": Feed(_model_vs_method, _model_missing),
-    "sanity-check": Feed(_sanity_check, _sanity_missing),
-    "cascade": Feed(_cascade, _cascade_missing),
-    "removal-curves": Feed(_removal, _removal_missing),
-    "layer-changes": Feed(_layer_changes, _changes_missing),
+    "sanity-check": Feed(_sanity_check, _sanity_missing, (*OF_LINE, "image")),
+    "cascade": Feed(_cascade, _cascade_missing, ("metric", *OF_LINE)),
+    "removal-curves": Feed(_removal, _removal_missing, ("metric", *OF_LINE)),
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.report._feed import Feed, counted, layers_missing, nothing_missing, told
+from sightline.records.words import counted
+from sightline.report._feed import OF_LINE, Feed, layers_missing, nothing_missing, told
+from sightline.report._feeds_checks import groups_of, named_lines, rows_of_choice, with_keys
 from sightline.report._pictures import maps_missing, signs_of
 
 if TYPE_CHECKING:
@@ -70,13 +72,14 @@ def _sweep(store: StoreFigures, choice: Choice) -> Drawn:
     from sightline.figures.curves import create_iou_threshold_curves
     from sightline.report.feeding import Drawn
 
-    metric = (choice.metric or "iou").partition("@")[0]
-    metric = metric if _percentiles(store, metric) else "iou"
-    every = store.lines(choice)
+    every = store.lines(choice)  # raises for a metric that is not stored
+    asked = (choice.metric or "iou").partition("@")[0]
+    metric = asked if _percentiles(store, asked) else "iou"
+    note = f"{asked} has no thresholds: {metric} is drawn" if metric != asked else ""
     shown = every.shown()
     table = _by_percentile(store, shown, metric)
     figure = create_iou_threshold_curves(table, metric=metric)
-    return Drawn(figure, table, told(shown, every))
+    return Drawn(figure, table, told(shown, every, note))
 
 
 def _percentiles(store: StoreFigures, metric: str) -> list[Any]:
@@ -156,10 +159,33 @@ def _layers_missing(store: StoreFigures) -> str:
     return layers_missing(store) or nothing_missing(store)
 
 
+def _layer_changes(store: StoreFigures, choice: Choice) -> Drawn:
+    from sightline.analysis.across_layers import layer_changes
+    from sightline.figures.layers import draw_layer_changes
+    from sightline.report.feeding import Drawn
+
+    every = store.kept(
+        "layer-changes", lambda: layer_changes(store.scenes, progress=store.progress)
+    )
+    table = every if choice.model is None else every[every["model"] == choice.model]
+    table = rows_of_choice(with_keys(table), choice, "maps of several layers")
+    table = named_lines(store, table.assign(layer=0)).assign(layer=table["layer"])
+    table["group"] = groups_of(store, table)
+    drawn = table.rename(columns={"spearman": "value", "images": "n"})
+    about = counted(drawn["name"].nunique(), "method")
+    images = int(drawn["n"].max())
+    return Drawn(draw_layer_changes(drawn), drawn, f"{about}; {counted(images, 'image')}")
+
+
+def _changes_missing(store: StoreFigures) -> str:
+    return layers_missing(store) or maps_missing(store)
+
+
 FEEDS = {
     "roc": Feed(_roc, _curves_missing),
     "pr": Feed(_pr, _curves_missing),
     "thresholds": Feed(_sweep, _sweep_missing),
     "energy-curves": Feed(_energy, _energy_missing),
     "layers": Feed(_layers, _layers_missing),
+    "layer-changes": Feed(_layer_changes, _changes_missing, OF_LINE),
 }

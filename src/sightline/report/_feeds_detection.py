@@ -12,7 +12,8 @@ from sightline.figures import (
     draw_reliability,
 )
 from sightline.records import InputError
-from sightline.report._feed import Feed, counted
+from sightline.records.words import counted
+from sightline.report._feed import Feed
 from sightline.results import detection_names, open_detection
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def _feed(
     return Feed(
         lambda store, choice: _drawn(store, choice, key, draw),
         lambda store: _missing(store, key, what),
+        ("model",),
     )
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sightline.figures.style import shown
 from sightline.records import InputError
-from sightline.report._feed import Feed, layers_missing, told, told_one
+from sightline.report._feed import (
+    OF_LINE,
+    OF_SCORES,
+    Feed,
+    layers_missing,
+    told,
+    told_one,
+)
 from sightline.report._lines import choose_lines
 from sightline.report._pictures import pictures_missing, said, signs_of
+from sightline.report.words import score_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FEEDS"]
 
+_OF_MAP = (*OF_SCORES, "image")
 _TILES = 16
 _SIGNED = "its maps are scored with their signs, and energy below zero has no meaning"
 
@@ -46,7 +54,7 @@ def _all_methods(store: StoreFigures, choice: Choice) -> Drawn:
         name: store.pictures.map_of(line, image)
         for name, line in zip(drawn.names, drawn.lines, strict=True)
     }
-    notes = {row["name"]: _score(row) for row in table.to_dict("records")}
+    notes = {row["name"]: score_words(row) for row in table.to_dict("records")}
     figure = visualize_all_methods(
         store.pictures.image(image),
         {name: view.values for name, view in views.items()},
@@ -62,15 +70,6 @@ def _head(store: StoreFigures, image: str) -> str:
     """Return what an image is called in a heading."""
     labels = store.scenes.dataset.by_id(image).labels
     return " · ".join([shown(image, 60), *([shown(", ".join(labels), 60)] if labels else [])])
-
-
-def _score(row: dict[Any, Any]) -> str:
-    """Return the score of a map on an image in words, chance beside it."""
-    value, chance = row["value"], row["chance"]
-    if math.isnan(value):
-        return f"{row['metric']} undefined"
-    beside = f" (chance {chance:.2f})" if chance is not None and not math.isnan(chance) else ""
-    return f"{row['metric']} {value:.2f}{beside}"
 
 
 def _attribution(store: StoreFigures, choice: Choice) -> Drawn:
@@ -183,7 +182,7 @@ def _examples(store: StoreFigures, choice: Choice) -> Drawn:
         rows.append({"example": said(what, str(line.lead)), **score})
         labels = ", ".join(store.scenes.dataset.by_id(image).labels)
         called = said(what, str(line.lead))
-        caption = " · ".join([f"{called}: {_score(score)}", *([labels] if labels else [])])
+        caption = " · ".join([f"{called}: {score_words(score)}", *([labels] if labels else [])])
         picture = store.pictures.image(image)
         examples.append(Example(picture, view.values, view.mask, caption, view.sign))
     figure = draw_examples(examples, head=line.names[0])
@@ -211,7 +210,7 @@ def _layer_maps(store: StoreFigures, choice: Choice) -> Drawn:
     table = lines.values(line.lead)
     table = table[table["image"] == image].reset_index(drop=True)
     table = table.assign(name=line.names[0], metric=str(line.lead))
-    notes = {int(row["layer"]): _score(row) for row in table.to_dict("records")}
+    notes = {int(row["layer"]): score_words(row) for row in table.to_dict("records")}
     first = next(iter(views.values()))
     figure = draw_layer_maps(
         store.pictures.image(image),
@@ -236,10 +235,10 @@ def _layer_maps_missing(store: StoreFigures) -> str:
 
 
 FEEDS = {
-    "all-methods": Feed(_all_methods, pictures_missing),
-    "attribution": Feed(_attribution, pictures_missing),
-    "layer-maps": Feed(_layer_maps, _layer_maps_missing),
-    "pointing-game": Feed(_pointing, pictures_missing),
-    "energy": Feed(_energy, _energy_missing),
+    "all-methods": Feed(_all_methods, pictures_missing, _OF_MAP),
+    "attribution": Feed(_attribution, pictures_missing, _OF_MAP),
+    "layer-maps": Feed(_layer_maps, _layer_maps_missing, ("metric", *OF_LINE, "image")),
+    "pointing-game": Feed(_pointing, pictures_missing, _OF_MAP),
+    "energy": Feed(_energy, _energy_missing, _OF_MAP),
     "examples": Feed(_examples, pictures_missing),
 }

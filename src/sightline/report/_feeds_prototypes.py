@@ -14,7 +14,8 @@ from sightline.figures import (
 from sightline.figures.prototypes import MOST
 from sightline.prototypes.nature import ALL
 from sightline.records import InputError
-from sightline.report._feed import Feed, counted
+from sightline.records.words import counted
+from sightline.report._feed import Feed
 from sightline.results.prototypes import benchmark_names, stored_benchmark
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def _drawn(store: StoreFigures, choice: Choice, part: str, draw: Draw) -> Drawn:
         known = ", ".join(names)
         raise InputError(f"model must be a stored benchmark: {known}; got {choice.model!r}")
     found = opened_benchmark(store, choice.model or _holding(store, part)[0])
+    if lacks := _lacks(found, part):
+        raise InputError(f"benchmark {found.name!r} has {lacks}")
     images = counted(int(found.about["counts"]["images"]), "image")
     drawn = draw(_asked(store, found), choice.prototype)
     return Drawn(*drawn, f"{found.name}: {found.model}, {images}")
@@ -112,7 +115,7 @@ def _heatmap(asked: AskedBenchmark, prototype: int | None) -> Any:
 def _largest(asked: AskedBenchmark, prototype: int | None) -> Any:
     import pandas as pd
 
-    from sightline.prototypes.nature import largest_drops
+    from sightline.prototypes.dropping import largest_drops
 
     table = asked.found.drops
     found = [one._asdict() for one in largest_drops(table)]
@@ -161,10 +164,11 @@ def _cards(asked: AskedBenchmark, prototype: int | None) -> Any:
     return draw_prototype_cards(cards, head=head, total=len(known)), table
 
 
-def _feed(part: str, draw: Draw) -> Feed:
+def _feed(name: str, part: str, draw: Draw) -> Feed:
     return Feed(
         lambda store, choice: _drawn(store, choice, part, draw),
         lambda store: _missing(store, part),
+        ("model", "prototype") if name in _OF_ONE else ("model",),
     )
 
 
@@ -175,21 +179,21 @@ _PARTS: dict[str, tuple[str, Draw]] = {
     "max-drops": ("drops", _largest),
     "prototype-cards": ("cards", _cards),
 }
-FEEDS = {name: _feed(part, draw) for name, (part, draw) in _PARTS.items()}
+_OF_ONE = ("prototype-cards", "perturbation-drops")
+"""Figures that can show a single prototype."""
+FEEDS = {name: _feed(name, part, draw) for name, (part, draw) in _PARTS.items()}
 PROTOTYPE_FIGURES = tuple(FEEDS)
 """The figures of a benchmark, in the order in which reports show them."""
 
 
-def draw_benchmark(
-    found: StoredBenchmark, card: str, prototype: int | None = None
-) -> tuple[Figure, pd.DataFrame]:
+def draw_benchmark(found: StoredBenchmark, card: str) -> tuple[Figure, pd.DataFrame]:
     """Draw a figure of a benchmark, wherever it lies; return it with the numbers in it."""
     from sightline.analysis.prototypes_live import AskedBenchmark
 
     part, draw = _PARTS[card]
     if lacks := _lacks(found, part):
         raise InputError(f"figure {card!r} cannot be drawn from {found.path}: it has {lacks}")
-    return draw(AskedBenchmark(found), prototype)
+    return draw(AskedBenchmark(found), None)
 
 
 def holding_benchmarks(store: StoreFigures, card: str) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sightline.records.words import counted
 from sightline.report._feed import (
     Feed,
     chosen_metrics,
-    counted,
     directed_metrics,
     labelled_images,
     nothing_missing,
@@ -199,7 +199,7 @@ def _styles_missing(store: StoreFigures) -> str:
 
 def _agreement(store: StoreFigures, choice: Choice) -> Drawn:
     from sightline.analysis.agreement import map_agreement
-    from sightline.figures.comparing import draw_agreement_matrix
+    from sightline.figures.agreement import draw_agreement_matrix
     from sightline.report.feeding import Drawn
 
     every = store.lines(choice)

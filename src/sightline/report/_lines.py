@@ -14,7 +14,8 @@ import numpy as np
 from sightline.figures.lines import line_names
 from sightline.metrics import METRICS
 from sightline.results._catalogue import BASELINE
-from sightline.results._lines import HALVES, make_lines, rounded, sum_up
+from sightline.results._lines import make_lines, rounded
+from sightline.results._sums import HALVES, sum_up
 from sightline.results._views import Name, full_model, quote
 from sightline.results.leaderboard import ranked, with_note
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from sightline.results import Results
     from sightline.results._catalogue import Where
-    from sightline.results._lines import Found, Line, Scores
+    from sightline.results._lines import Line
+    from sightline.results._sums import Found, Scores
     from sightline.results._tables import Tables
 
 __all__ = ["BASELINES", "METHODS", "Lines", "choose_lines", "lines_where"]

@@ -170,13 +170,12 @@ class Pictures:
         what = "cells of the model" if on_grid else "all pixels"
         return _view(found, f"scores are those of {what}: numbers here can differ", drawn)
 
-    def scores(self, lines: Lines, image: str, metric: str | None = None) -> pd.DataFrame:
+    def scores(self, lines: Lines, image: str) -> pd.DataFrame:
         """Return the score of lines on one image."""
-        name = lines.lead if metric is None else self.store.results._tables.name(metric)
-        key = ("scores", lines.lines, lines.names, name)
-        values = self.store.kept(key, lambda: lines.values(name))
+        key = ("scores", lines.lines, lines.names, lines.lead)
+        values = self.store.kept(key, lambda: lines.values(lines.lead))
         found = values[values["image"] == image].reset_index(drop=True)
-        found.insert(list(found).index("value"), "metric", str(name))
+        found.insert(list(found).index("value"), "metric", str(lines.lead))
         return found
 
     def chosen(self, choice: Choice) -> tuple[Lines, str]:

@@ -1,16 +1,24 @@
-"""What a report says of checks: verdicts, faithfulness, parts and failures, as tables and words."""
+"""What a report says of checks: verdicts, faithfulness and parts, as tables and words."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import SightlineError
-from sightline.report._feed import counted
+from sightline.records.words import counted
 from sightline.report._feeds_checks import named_lines, stored_checks
-from sightline.report.page import Cell, Head, figure_cell, findings_html, table_html
+from sightline.report.failures import read_failures
+from sightline.report.page import (
+    Cell,
+    Head,
+    figure_cell,
+    findings_html,
+    spanned,
+    table_html,
+    whole_cell,
+)
 from sightline.report.words import Finding, interval_words, number
 
 if TYPE_CHECKING:
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Checked",
-    "failures_html",
     "faithfulness_html",
     "missing_html",
     "parts_html",
@@ -36,9 +43,6 @@ __all__ = [
 
 BLIND = ("random", "smooth_random", "centre", "edge", "uniform")
 """Methods whose maps do not depend on the model: the check must find that out."""
-WORST = 10
-"""Images of the list of failures."""
-_LEVEL = 0.05
 _FEW = 5
 
 NOT_FAITHFUL = (
@@ -85,6 +89,11 @@ class Checked:
         }
         return {name: table for name, table in names.items() if table is not None}
 
+    @property
+    def tested(self) -> bool:
+        """Whether weights were made random, so that the report has a section about it."""
+        return self.sanity is not None or "randomisation" in self.missing
+
     def verdict(self, model: str, method: str, target: str) -> dict[Any, Any] | None:
         """Return the row of a line in the table of verdicts."""
         if self.sanity is None:
@@ -122,44 +131,8 @@ def read_checks(figures: StoreFigures, scored: Scored) -> Checked:
     sanity = read("randomisation", "sanity", lambda: _verdicts(figures))
     faith = read("faithfulness", "faithfulness", lambda: faithfulness_table(results))
     parts = read("parts", "parts", lambda: parts_table(results))
-    worst, reasons = _failures(figures, scored, missing)
+    worst, reasons = read_failures(figures, scored, missing)
     return Checked(sanity, faith, parts, worst, reasons, missing)
-
-
-def _failures(
-    figures: StoreFigures, scored: Scored, missing: dict[str, str]
-) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-    """Return the worst images of the best line, and what they have in common."""
-    from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
-
-    if scored.best is None:
-        return None, None
-    line = scored.lines.lines[list(scored.about["name"]).index(scored.best)]
-    images = int(figures.results.manifest["data"]["images"])
-    known = figures.predictions()
-    count = min(WORST, max(1, images // 4))
-    try:
-        cases = failure_cases(
-            figures.results,
-            scored.metric,
-            model=line.model,
-            method=line.method,
-            layer=line.layer if isinstance(line.layer, int) else None,
-            predictions=_nobody_asked() if known is None else known,
-        )
-        return worst_images(cases, count), failure_reasons(cases, count)
-    except SightlineError as error:
-        missing["failures"] = str(error)
-        return None, None
-
-
-def _nobody_asked() -> pd.DataFrame:
-    """Return the answers of no model, as `predictions_of` gives those of some."""
-    import pandas as pd
-
-    kinds = {"model": str, "image": str, "predicted": str, "probability": float, "label": str}
-    columns = {name: pd.Series(dtype=kind) for name, kind in kinds.items()}
-    return pd.DataFrame({**columns, "correct": pd.Series(dtype="boolean")})
 
 
 # --- sanity --------------------------------------------------------------------------------------
@@ -288,26 +261,6 @@ def _sanity_table(table: pd.DataFrame) -> str:
     return table_html(heads, rows, label="Verdicts of the sanity check", caption=caption)
 
 
-def spanned(row: Row, value: str, low: str, high: str) -> Cell:
-    """Return a number with its interval below.
-
-    Examples
-    --------
-    >>> spanned({"a": 0.5, "b": 0.4, "c": 0.6}, "a", "b", "c").below
-    '[0.400, 0.600]'
-    """
-    cell = figure_cell(row[value])
-    known = all(isinstance(row[one], float) and math.isfinite(row[one]) for one in (low, high))
-    below = f"[{number(row[low])}, {number(row[high])}]" if known else ""
-    return cell._replace(below=below)
-
-
-def whole_cell(value: Any) -> Cell:
-    """Return a count as a cell."""
-    known = float(value) if value is not None and value == value else math.nan
-    return Cell("–") if math.isnan(known) else Cell(f"{int(known):,}", known)
-
-
 # --- faithfulness --------------------------------------------------------------------------------
 
 _MEASURES = {
@@ -405,54 +358,6 @@ def parts_html(table: pd.DataFrame) -> str:
 
 
 _PARTS = ("precision", "recall", "ap", "base")
-
-
-# --- failures ------------------------------------------------------------------------------------
-
-
-def failures_html(worst: pd.DataFrame, reasons: pd.DataFrame | None, line: str) -> str:
-    """Return the worst images of a line, and what they have in common."""
-    lead = (
-        f"<p>The images on which <b>{escape(line)}</b> scores worst, with what stands out about "
-        "them. Reasons are associations: they are more frequent among the worst images than among "
-        "the rest, or not; that they are why a map fails does not follow.</p>"
-    )
-    metric = str(worst.attrs.get("metric", "Score"))
-    heads = [Head("Image", number=False), Head(metric), Head("Chance"),
-             Head("What stands out", number=False)]  # fmt: skip
-    rows = [
-        (
-            "",
-            [
-                Cell(str(row["image"])),
-                figure_cell(row["value"]),
-                figure_cell(row["chance"]),
-                Cell(str(row["reasons"]) or "–"),
-            ],
-        )
-        for row in worst.to_dict("records")
-    ]
-    shown = table_html(heads, rows, label="Worst images", caption=_told(worst))
-    return f"{lead}{shown}{'' if reasons is None else _reasons_table(reasons)}"
-
-
-def _told(table: pd.DataFrame) -> str:
-    """Return the note of a table as a sentence."""
-    note = str(table.attrs.get("note", "")).strip().rstrip(".")
-    return f"Of {note}." if note else ""
-
-
-def _reasons_table(table: pd.DataFrame) -> str:
-    heads = [Head("Reason", number=False), Head("Of the worst"), Head("Of the rest"),
-             Head("Difference"), Head("p (Holm)")]  # fmt: skip
-    rows = []
-    for row in table.to_dict("records"):
-        shares = [figure_cell(row[one], 2) for one in ("worst", "rest")]
-        gap = spanned(row, "difference", "low", "high")
-        shown = figure_cell(row["p_holm"])._replace(strong=row["p_holm"] <= _LEVEL)
-        rows.append(("", [Cell(str(row["reason"])), *shares, gap, shown]))
-    return table_html(heads, rows, label="What the worst images have in common",
-                      caption=_told(table))  # fmt: skip
 
 
 def missing_html(missing: Mapping[str, str]) -> str:

@@ -1,9 +1,10 @@
 """Drawing the figures of a report: pictures in a second process as well, where there are many.
 
 More than half of the time of a report goes into pictures. A second process opens the same store
-while this one reads scores, and then draws pictures from the first on, while this one asks the
-models, computes what the page says, draws the charts, and takes pictures from the last on. Files
-and page are the same whoever draws: where the second process fails, this one draws what is missing.
+while this one reads scores, and then draws pictures from the first on, with those of prototypes and
+of changes over layers, while this one asks the models, computes what the page says, draws the
+charts, and takes pictures from the last on. Files and page are the same whoever draws: where the
+second process fails, this one draws what is missing.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Drawing:
     how
         Where and as what they are saved.
     workers
-        Processes that draw, 1 or 2; 2 unless given, where there are many pictures and two cores.
+        Processes that draw, 1 or 2. Unless given, a second one starts where there are two cores,
+        and draws where there are many pictures.
     """
 
     def __init__(
@@ -93,6 +95,9 @@ class Drawing:
             self._process.kill()
             self._tell(None)
             self._process.wait()
+            (self._how.folder / _PLATES).unlink(missing_ok=True)
+            for one in self._shared:
+                _claim(self._how.folder, one).unlink(missing_ok=True)
 
     def begin(self, pictures: Sequence[Wanted]) -> None:
         """Let the second process draw pictures from now on, those that are certain."""
@@ -103,9 +108,10 @@ class Drawing:
     def go_on(self, wanted: Sequence[Wanted]) -> None:
         """Say which figures are wanted in all; the second process goes on with their pictures."""
         self._wanted = list(wanted)
-        pictures = [one for one in self._wanted if FIGURES[one.card].group == "images"]
+        pictures = [one for one in self._wanted if _apart(one)]
         if self._shared or (self._process is not None and len(pictures) >= self._least):
             others = [one for one in pictures if one not in self._shared]
+            others.sort(key=lambda one: FIGURES[one.card].group == "images")  # the longest first
             self._shared += others
             self._tell(others)
         self._tell(None)
@@ -160,14 +166,16 @@ class Drawing:
     def _received(self) -> dict[str, Plate | str]:
         """Wait for the second process; nothing where it failed."""
         failed = self._process is None or self._process.wait() != 0
-        for one in self._shared:  # not before it has ended: it would take pictures again
-            _claim(self._how.folder, one).unlink(missing_ok=True)
         file = self._how.folder / _PLATES
         if failed or not file.is_file():
             return {}
         content = json.loads(file.read_text("utf-8"))
-        file.unlink()
         return {file: _plate(one) for file, one in content.items()}
+
+
+def _apart(one: Wanted) -> bool:
+    """Return whether a figure is that of maps or prototypes alone, whatever was asked meanwhile."""
+    return FIGURES[one.card].group in ("images", "prototypes") or one.card == "layer-changes"
 
 
 def _claim(folder: Path, one: Wanted) -> Path:
@@ -218,4 +226,5 @@ def main() -> None:
             wanted = _wanted(content)
             if _claimed(how.folder, wanted):
                 found[wanted.file] = draw_plate(figures, wanted, how)
-    (how.folder / _PLATES).write_text(json.dumps(found), encoding="utf-8")
+    if found:
+        (how.folder / _PLATES).write_text(json.dumps(found), encoding="utf-8")

@@ -59,8 +59,6 @@ class Choice(NamedTuple):
 
 
 _ANY = Choice()
-_OF_ONE = ("prototype-cards", "perturbation-drops")
-"""Figures that can show a single prototype."""
 
 
 class Drawn(NamedTuple):
@@ -165,10 +163,31 @@ class StoreFigures:
         why = self.missing(name)
         if why:
             raise InputError(f"figure {name!r} cannot be drawn from {self.results.path}: {why}")
-        if choice.prototype is not None and name not in _OF_ONE:
-            known = " and ".join(_OF_ONE)
+        if "prototype" in self.unused(name, choice):
+            known = " and ".join(one for one, feed in FEEDS.items() if "prototype" in feed.uses)
             raise InputError(f"prototype is for {known}; {name} does not show a single one")
         return FEEDS[name].draw(self, choice)
+
+    @staticmethod
+    def unused(name: str, choice: Choice) -> list[str]:
+        """Return what a choice says that a figure does not go by.
+
+        Parameters
+        ----------
+        name
+            Of a figure that stores hold the data of.
+        choice
+            What it would be about.
+
+        Examples
+        --------
+        >>> StoreFigures.unused("confusion-matrix", Choice(metric="iou@90", model="mine"))
+        ['metric']
+        """
+        from sightline.report._feeds import FEEDS
+
+        given = choice._asdict().items()
+        return [key for key, value in given if value is not None and key not in FEEDS[name].uses]
 
     @property
     def metric(self) -> str:

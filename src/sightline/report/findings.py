@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import SightlineError
+from sightline.records.words import counted
 from sightline.report import words
-from sightline.report._feed import counted
 from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
 from sightline.results.leaderboard import GRIDS
@@ -83,7 +83,7 @@ def find(
     else:
         why = "All lines with a score are baselines." if bases else "No score is defined."
         said.append(Finding("No line to rank", why, "doubt"))
-    tested = checked is not None and checked.sanity is not None
+    tested = checked is not None and checked.tested
     limits = _limits(results, scored, predictions, checked=tested)
     return Findings(
         tuple(one for one in said if one), tuple(one for one in limits if one), best, base

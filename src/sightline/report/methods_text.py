@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.metrics import METRICS
-from sightline.report._feed import counted
+from sightline.records.words import counted
 from sightline.report.references import CITED_BY_METHODS, CITED_BY_METRICS, REFERENCES
 from sightline.report.tables import tex
 from sightline.results._views import full_name

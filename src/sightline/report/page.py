@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from sightline.report.words import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sightline.report.words import Finding
 
@@ -23,11 +23,14 @@ __all__ = [
     "Section",
     "Shown",
     "data_uri",
+    "figure_cell",
     "figure_html",
     "findings_html",
     "inline_svg",
     "page_html",
+    "spanned",
     "table_html",
+    "whole_cell",
 ]
 
 _TYPES = {
@@ -277,6 +280,26 @@ def figure_cell(value: Any, digits: int = 3) -> Cell:
     """
     known = float(value) if value is not None and value == value else math.nan
     return Cell(number(known, digits), None if math.isnan(known) else known)
+
+
+def spanned(row: Mapping[Any, Any], value: str, low: str, high: str) -> Cell:
+    """Return a number with its interval below.
+
+    Examples
+    --------
+    >>> spanned({"a": 0.5, "b": 0.4, "c": 0.6}, "a", "b", "c").below
+    '[0.400, 0.600]'
+    """
+    cell = figure_cell(row[value])
+    known = all(isinstance(row[one], float) and math.isfinite(row[one]) for one in (low, high))
+    below = f"[{number(row[low])}, {number(row[high])}]" if known else ""
+    return cell._replace(below=below)
+
+
+def whole_cell(value: Any) -> Cell:
+    """Return a count as a cell."""
+    known = float(value) if value is not None and value == value else math.nan
+    return Cell("–") if math.isnan(known) else Cell(f"{int(known):,}", known)
 
 
 # --- the page ------------------------------------------------------------------------------------

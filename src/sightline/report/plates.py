@@ -129,12 +129,12 @@ def wanted_figures(
     choice = Choice(metric=metric)
     found: list[Wanted] = []
 
-    def add(place: str, *cards: str, note: str = "") -> None:
+    def add(place: str, *cards: str) -> None:
         for card in cards:
-            if card in FIGURES and card not in missing:
+            if card not in missing:
                 folder = "examples/" if FIGURES[card].group == "images" else ""
                 file = f"{folder}{FIGURES[card].file}"
-                found.append(Wanted(place, card, file, choice, note))
+                found.append(Wanted(place, card, file, choice))
 
     found += _first(figures, choice, missing)
     add("figure-2", "roc", "pr", "ranking")

@@ -8,10 +8,17 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sightline.records import SightlineError
-from sightline.report._feed import counted
+from sightline.records.words import counted
 from sightline.report._feeds_prototypes import opened_benchmark
-from sightline.report.checks import spanned, whole_cell
-from sightline.report.page import Cell, Head, figure_cell, findings_html, table_html
+from sightline.report.page import (
+    Cell,
+    Head,
+    figure_cell,
+    findings_html,
+    spanned,
+    table_html,
+    whole_cell,
+)
 from sightline.report.words import Finding, interval_words, number
 from sightline.results.prototypes import benchmark_names
 
@@ -360,7 +367,7 @@ def benchmark_html(found: Benchmarked) -> str:
 
 def _relevance_table(table: pd.DataFrame) -> str:
     heads = [Head("Relevance", number=False), Head("Mean"), Head("Chance"), Head("Difference"),
-             Head("Lines"), Head("Images"), Head("Undefined")]  # fmt: skip
+             Head("Count"), Head("Images"), Head("Undefined")]  # fmt: skip
     rows = []
     for row in table.to_dict("records"):
         gap = spanned(row, "difference", "difference_low", "difference_high")

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.figures.cards import FIGURES
 from sightline.metrics import METRICS
-from sightline.report._feed import counted
-from sightline.report.checks import (
-    failures_html,
-    faithfulness_html,
-    missing_html,
-    parts_html,
-    sanity_html,
-)
+from sightline.records.words import counted
+from sightline.report.checks import faithfulness_html, missing_html, parts_html, sanity_html
+from sightline.report.failures import failures_html
 from sightline.report.page import (
     Cell,
     Head,
@@ -189,7 +184,7 @@ def _checks(content: Content) -> str:
     table = content.checked.sanity
     figures = _figures(content, "checks")
     said = "" if table is None else sanity_html(table) + _downloads(("sanity_results.csv",))
-    gone = {name: why for name, why in content.checked.missing.items() if name == "randomisation"}
+    gone = _gone(content, "randomisation")
     if not (said or figures or gone):
         return ""
     return f"<p>{escape(_CHECKS)}</p>{missing_html(gone)}{said}\n{figures}"
@@ -203,14 +198,19 @@ def _faithfulness(content: Content) -> str:
     for name, (table, html) in found.items():
         if table is not None:
             made.append(html(table) + _downloads((f"{name}_results.csv",)))
-    gone = {name: why for name, why in checked.missing.items() if name in found}
-    return f"{missing_html(gone)}{''.join(made)}\n{_figures(content, 'faithfulness')}".strip()
+    gone = missing_html(_gone(content, *found))
+    return f"{gone}{''.join(made)}\n{_figures(content, 'faithfulness')}".strip()
+
+
+def _gone(content: Content, *checks: str) -> dict[str, str]:
+    """Return why tables of checks are not there."""
+    return {name: why for name, why in content.checked.missing.items() if name in checks}
 
 
 def _failures(content: Content) -> str:
     checked = content.checked
     if checked.worst is None or content.findings.best is None:
-        return ""
+        return missing_html(_gone(content, "failures"))
     names = tuple(one for one in ("worst_images.csv", "failure_reasons.csv")
                   if one in checked.files())  # fmt: skip
     shown = failures_html(checked.worst, checked.reasons, content.findings.best)
@@ -513,8 +513,8 @@ def _files(content: Content) -> str:
     beside = ""
     if content.beside:
         beside = (
-            f"<p>{counted(content.beside, 'file')} of figures would make this page too large: they "
-            "lie beside it in its folder, and their links need that folder.</p>"
+            f"<p>{counted(content.beside, 'file')} would make this page too large: they lie beside "
+            "it in its folder, and their links need that folder.</p>"
         )
     return (
         f'<ul class="files">{links}</ul>{beside}{shown}'

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.metrics import METRICS
-from sightline.report._feed import counted
+from sightline.records.words import counted
 from sightline.report.words import number
 
 if TYPE_CHECKING:

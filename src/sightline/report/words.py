@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sightline.metrics import METRICS
-from sightline.report._feed import counted
+from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,7 @@ __all__ = [
     "number",
     "others_words",
     "reviewed_words",
+    "score_words",
     "sparse_words",
     "undefined_words",
     "unfinished_words",
@@ -571,6 +572,23 @@ def accuracy_words(
     return Finding("Accuracy of the models", text)
 
 
+def score_words(row: Mapping[Any, Any]) -> str:
+    """Return the score of a map on an image, with chance where it is known.
+
+    Examples
+    --------
+    >>> score_words({"metric": "iou@90", "value": 0.25, "chance": 0.05})
+    'iou@90 0.25 (chance 0.05)'
+    >>> score_words({"metric": "iou@90", "value": math.nan, "chance": 0.05})
+    'iou@90 undefined'
+    """
+    value, chance = row["value"], row["chance"]
+    if math.isnan(value):
+        return f"{row['metric']} undefined"
+    beside = f" (chance {chance:.2f})" if chance is not None and not math.isnan(chance) else ""
+    return f"{row['metric']} {value:.2f}{beside}"
+
+
 def few_words(images: int) -> Finding | None:
     """Warn where there are few images."""
     if images >= FEW:
@@ -604,6 +622,6 @@ def faithfulness_words(*, checked: bool) -> Finding:
         "See the section on sanity checks for that."
         if checked
         else "Whether maps change when the model's weights are made random (sanity checks) was not "
-        "tested: this store holds no checks."
+        "tested: the study ran no check of randomisation."
     )
     return Finding("Plausible is not faithful", text, "plain" if checked else "doubt")

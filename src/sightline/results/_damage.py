@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
 from sightline.store.checksums import find_damaged
+from sightline.store.files import open_plain
 from sightline.store.folder import how_to_mend
 
 if TYPE_CHECKING:
@@ -15,13 +17,34 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["check_bytes", "damage", "naming_damage", "read_table"]
+__all__ = ["check_bytes", "damage", "naming_damage", "read_table", "read_told"]
 
 
-def damage(path: Path) -> InputError:
-    """Return the error for a file that cannot be read."""
+def damage(path: Path, mend: str = "") -> InputError:
+    """Return the error for a file that cannot be read; `mend` says how it is made anew."""
     what = "is damaged" if path.is_file() else "is gone"
-    return InputError(f"{path} {what}; {how_to_mend(path)}")
+    return InputError(f"{path} {what}; {mend or how_to_mend(path)}")
+
+
+def read_told(path: Path, told: Any, mend: str) -> pa.Table:
+    """Read a Parquet file whose bytes have the digest that is told of it, as `{"sha256": …}`.
+
+    Raises
+    ------
+    InputError
+        If it is gone, damaged, or nothing is told of it; see `damage`.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_plain(path) as file:
+            content = file.read()
+        if sha256(content).hexdigest() == told["sha256"]:
+            return pq.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError, KeyError, TypeError) as error:
+        raise damage(path, mend) from error
+    raise damage(path, mend)
 
 
 def check_bytes(files: Iterable[Path]) -> None:

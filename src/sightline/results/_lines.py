@@ -6,109 +6,25 @@ from __future__ import annotations
 # ruff: noqa: S608
 import math
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sightline.metrics import METRICS
 from sightline.records import InputError, UnknownNameError
 from sightline.results._catalogue import BASELINE, Where
+from sightline.results._sums import HALVES, NOTHING, Scores, sum_up, undefined_scores, units_sql
 from sightline.results._views import Name, full_model
+from sightline.results._wording import line_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import pyarrow as pa
-
+    from sightline.results._sums import Candidate, Candidates, Found, Halves, Sums
     from sightline.results._tables import Tables
 
-__all__ = [
-    "HALVES",
-    "Candidate",
-    "Line",
-    "Scores",
-    "Sums",
-    "best_line",
-    "find_line",
-    "make_lines",
-    "narrowed",
-    "rounded",
-    "sum_up",
-    "units_of",
-    "units_sql",
-]
+__all__ = ["Line", "best_line", "find_line", "make_lines", "rounded", "units_of"]
 
 # Of a mean; further digits come from rounding and decide no rank.
 DIGITS = 12
-HALVES = """SELECT image, (row_number() OVER (ORDER BY sha256(image)) - 1) % 2 AS half,
-  row_number() OVER (ORDER BY image) - 1 AS number FROM images"""
-
-
-class Candidate(NamedTuple):
-    """Maps among which a choice is made."""
-
-    method: str
-    target: str
-    layer: int | None
-
-
-class Sums(NamedTuple):
-    """Numbers of images and sums over those with a defined score."""
-
-    n: float
-    undefined: float
-    value: float
-    chance: float
-    ceiling: float
-    selected: float
-    uniform: float
-
-    def mean(self, what: str = "value") -> float:
-        """Return the mean score, or that of what stands beside it."""
-        total: float = getattr(self, what)
-        return total / self.n if self.n else math.nan
-
-    def __add__(self, other: object) -> Sums:
-        if not isinstance(other, Sums):
-            return NotImplemented
-        return Sums(*(_add(*pair) for pair in zip(self, other, strict=True)))
-
-
-def _add(one: float, other: float) -> float:
-    """Add, where a half without defined scores adds nothing."""
-    return other if math.isnan(one) else one if math.isnan(other) else one + other
-
-
-class Scores(NamedTuple):
-    """Scores of single images.
-
-    Attributes
-    ----------
-    sums
-        Over all of them.
-    numbers
-        Of the images with a defined score, in the order of their names.
-    values
-        The scores of these images, after the mean over seeds.
-    """
-
-    sums: Sums
-    numbers: Any
-    values: Any
-
-    def __add__(self, other: object) -> Scores:
-        if not isinstance(other, Scores):
-            return NotImplemented
-        pairs = zip(self[1:], other[1:], strict=True)
-        return Scores(self.sums + other.sums, *map(np.concatenate, pairs))
-
-
-_NONE = (np.empty(0, np.int64), np.empty(0))
-_NOTHING = Scores(Sums(0, 0, *[math.nan] * 5), *_NONE)
-Halves = tuple[Scores, Scores]
-Candidates = dict[Candidate, Halves]
-Found = dict[tuple[str, int | None], Candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +93,9 @@ class Line:
 
     def told(self) -> str:
         """Say in words what the line is about."""
-        parts = [self.model, self.method, self.target]
-        if self.layer is not None:
-            parts.append(f"layer {self.layer}")
-        if self.head is not None:
-            parts.append(f"head {self.head}")
-        if self.seed is not None:
-            parts.append(f"seed {self.seed}")
+        numbers = self.layer, self.head, self.seed
         chosen = f" ({self.chosen})" if self.chosen else ""
-        return " · ".join(part for part in parts if part) + chosen
+        return line_name(self.model, self.method, self.target, *numbers) + chosen
 
     def at(self, found: Found) -> Scores:
         """Return the line's scores out of those of another metric."""
@@ -231,15 +141,6 @@ def _dash(layer: int | None) -> str:
 def rounded(value: float) -> float:
     """Return a mean without the digits that come from rounding alone."""
     return round(value, DIGITS) if math.isfinite(value) else value
-
-
-def units_sql(tables: Tables, scores: str, where: str, by: str) -> str:
-    """Return the SQL of scores averaged over seeds, one for each combination of `by`."""
-    # Sums are taken in one and the same order each time, so that no bit of them changes.
-    order = " ORDER BY seed" if tables.catalogue.seeds else ""
-    defined = "FILTER (NOT isnan(value))"
-    means = ", ".join(f"avg({name}{order}) {defined} AS {name}" for name in Sums._fields[2:])
-    return f"SELECT {by}, {means} FROM ({scores}) WHERE {where} GROUP BY ALL"
 
 
 def units_of(tables: Tables, name: Name, line: Line, by: str = "image") -> str:
@@ -300,90 +201,6 @@ def make_lines(
     return lines
 
 
-def narrowed(found: Found, where: Where) -> Found:
-    """Return the scores of some maps out of those of all, of the same head and seed."""
-    narrow: Found = {}
-    for (model, head), candidates in found.items():
-        some = {pick: halves for pick, halves in candidates.items() if _fits(pick, where)}
-        if some and (where.models is None or model in where.models):
-            narrow[model, head] = some
-    return narrow
-
-
-def _fits(pick: Candidate, where: Where) -> bool:
-    return (
-        (where.methods is None or pick.method in where.methods)
-        and (where.layer is None or pick.layer in (None, where.layer))
-        and (where.target is None or pick.target in ("", where.target))
-    )
-
-
-def sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
-    """Return the scores of all maps, by model and head, over each half of the images.
-
-    Where rows are in memory, those of all maps are summed up once and stay at hand.
-    """
-    every_seed = where.seed is None or tables.catalogue.only_seed(where.seed)
-    if not (tables.preloaded and where.head is None and every_seed):
-        return _sum_up(tables, names, where)
-
-    def every(name: Name) -> Found:
-        return tables.at_hand(("sums", name), lambda: _sum_up(tables, [name], _EVERY)[name])
-
-    return {name: narrowed(every(name), where) for name in names}
-
-
-_EVERY = Where()
-
-
-def _sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
-    by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
-    scores = tables.scores(names, where.models, where.methods, whole=True)
-    units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by)
-    sql = f"""WITH units AS ({units})
-SELECT metric, threshold, model, head, method, target, layer, coalesce(half, 0) AS half,
-  count(value) AS n, count(*) - count(value) AS undefined, sum(value ORDER BY number) AS value,
-  {", ".join(_total_sql(figure) for figure in Sums._fields[3:])},
-  list(number ORDER BY number) FILTER (value IS NOT NULL) AS numbers,
-  list(value ORDER BY number) FILTER (value IS NOT NULL) AS scores
-FROM units LEFT JOIN ({HALVES}) USING (image)
-GROUP BY ALL ORDER BY metric, threshold, model, head NULLS FIRST, method, target,
-  layer NULLS FIRST, half"""
-    found: dict[Name, Found] = {name: {} for name in names}
-    for metric, threshold, model, head, *pick_of, half, here in _read(tables.arrow(sql)):
-        pick = Candidate(*pick_of)
-        candidates = found[Name(metric, threshold)].setdefault((model, head), {})
-        halves = candidates.setdefault(pick, (_NOTHING, _NOTHING))
-        candidates[pick] = (halves[0], here) if half else (here, halves[1])
-    return found
-
-
-def _read(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield the names of lines with their scores."""
-    *columns, numbers, values = table.columns
-    lists = zip(_arrays(numbers), _arrays(values), strict=True)
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    for row, arrays in zip(rows, lists, strict=True):
-        yield *row[:8], Scores(Sums(*(_number(total) for total in row[8:])), *arrays)
-
-
-def _arrays(column: pa.ChunkedArray) -> Iterator[Any]:
-    """Yield the lists of a column as arrays; a list that is null is empty."""
-    for chunk in column.chunks:
-        flat = chunk.values.to_numpy(zero_copy_only=False)
-        yield from (flat[start:end] for start, end in pairwise(chunk.offsets.to_pylist()))
-
-
-def _total_sql(figure: str) -> str:
-    """Return the sum of what stands beside scores, null unless it stands beside all of them."""
-    total = f"sum({figure} ORDER BY number)"
-    return f"CASE WHEN count({figure}) = count(value) THEN {total} END AS {figure}"
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
 def _same_line(
     candidates: Candidates, groups: Mapping[Candidate, str], method: str | None
 ) -> Iterator[Candidates]:
@@ -442,18 +259,13 @@ def _put_together(
 ) -> Scores:
     """Return the scores of what was picked for each half; all is undefined where nothing was."""
     first, second = (
-        candidates.get(pick, (_NOTHING, _NOTHING))[half] for half, pick in enumerate(picks)
+        candidates.get(pick, (NOTHING, NOTHING))[half] for half, pick in enumerate(picks)
     )
     halves = [
-        _undefined(scores.sums) if half in blind else scores
+        undefined_scores(scores.sums.n + scores.sums.undefined) if half in blind else scores
         for half, scores in enumerate((first, second))
     ]
     return halves[0] + halves[1]
-
-
-def _undefined(sums: Sums) -> Scores:
-    """Return as many scores, none of which is defined."""
-    return Scores(Sums(0, sums.n + sums.undefined, *[math.nan] * 5), *_NONE)
 
 
 def _among(candidates: Candidates) -> str:
@@ -475,7 +287,16 @@ def _best(candidates: Mapping[Candidate, Sums], sign: int) -> Candidate:
 
 
 def find_line(tables: Tables, name: Name, where: Where, layer: int | str | None = None) -> Line:
-    """Return the one line that a table is about: the best that is not a baseline, if there is."""
+    """Return the one line that a table is about: the best that is not a baseline, if there is.
+
+    Raises
+    ------
+    InputError
+        If all layers or heads are asked for: which of them it is about would not be said.
+    """
+    for what, asked in (("layer", layer), ("head", where.head)):
+        if asked == "all":
+            raise InputError(f"{what} 'all' is for a table with a line for each; this is about one")
     lines = make_lines(tables, name, where, "best" if layer is None else layer)
     return best_line(lines, name, where)
 

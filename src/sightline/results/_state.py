@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.records import InputError
 from sightline.results._damage import read_table
-from sightline.store import check_tasks, task_name
+from sightline.store import check_tasks
+from sightline.store.folder import PLAN, tasks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["State", "check_shards", "read_state", "row_shards"]
 
-PLAN = b"sightline-plan"
-"""Under this key the tables of a store say to which plan they belong."""
 _TRIES, _PAUSE = 6, 0.2
 
 
@@ -53,19 +52,14 @@ class State:
 def row_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
     """Return the row files of a manifest's tasks that are there, by task, in order."""
     there = store.done()
-    return {task: store.row_file(task) for task in _tasks(manifest) if task in there}
+    names = (task.name for task in tasks_of(manifest))
+    return {name: store.row_file(name) for name in names if name in there}
 
 
 def check_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
     """Return the row files of a manifest's checks that are there, by task, in order."""
     there = store.done()
     return {task: store.row_file(task) for task in check_tasks(manifest) if task in there}
-
-
-def _tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
-    for number, chunk in enumerate(manifest["chunks"]):
-        for source in manifest["sources"]:
-            yield task_name(source["key"], number, chunk["digest"])
 
 
 def read_state(store: Store) -> State:
@@ -111,5 +105,6 @@ def _belong(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> bool
     """Say whether tables are of the plan that a manifest names, if it names one."""
     plan = manifest.get("plan")
     return plan is None or all(
-        (table.schema.metadata or {}).get(PLAN) == str(plan).encode() for table in tables.values()
+        (table.schema.metadata or {}).get(PLAN.encode()) == str(plan).encode()
+        for table in tables.values()
     )

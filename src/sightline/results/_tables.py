@@ -25,7 +25,8 @@ from sightline.results._database import (
 )
 from sightline.results._state import read_state
 from sightline.results._views import Name, full_model, keys, read_files, scores_sql
-from sightline.store import check_tasks, task_name
+from sightline.store import check_tasks
+from sightline.store.folder import tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
@@ -212,12 +213,8 @@ class Tables:
     def _shards_of_keys(self) -> list[tuple[str, Path]]:
         """The shards that are there, each with the key of the source of its maps."""
         there = self._state.shards
-        names = (
-            (source["key"], task_name(source["key"], number, chunk["digest"]))
-            for number, chunk in enumerate(self.manifest["chunks"])
-            for source in self.manifest["sources"]
-        )
-        return [(key, there[name]) for key, name in names if name in there]
+        tasks = tasks_of(self.manifest)
+        return [(task.source["key"], there[task.name]) for task in tasks if task.name in there]
 
     def frame(self, sql: str, values: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Return what a query of ours finds."""

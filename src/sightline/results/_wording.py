@@ -1,4 +1,4 @@
-"""What comparisons show, in sentences for readers who know vision but not statistics."""
+"""What maps are called, and what comparisons show: words for readers without statistics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sightline.results._views import Name
 
-__all__ = ["beside", "sentences", "summary"]
+__all__ = ["beside", "line_name", "sentences", "summary"]
 
 _LEVEL = 0.05
 _FIT = "That does not make them equal: any difference within the interval fits these images."
@@ -30,6 +30,29 @@ def beside(name: Name) -> str:
         f"{name.metric} does not count attention elsewhere as a mistake, so that selecting "
         "everything looks perfect: read it beside iou or coverage only"
     )
+
+
+def line_name(
+    model: Any,
+    method: Any,
+    target: Any = "",
+    layer: Any = None,
+    head: Any = None,
+    seed: Any = None,
+) -> str:
+    """Name maps in a few words: what is empty, or missing in a table, is left out.
+
+    Examples
+    --------
+    >>> line_name("demo/vit", "gradcam", "predicted", 3)
+    'demo/vit · gradcam · predicted · layer 3'
+    """
+    numbers = (("layer", layer), ("head", head), ("seed", seed))
+    told = [f"{name} {number}" for name, number in numbers if str(number) not in _ABSENT]
+    return " · ".join(str(part) for part in (model, method, target, *told) if part)
+
+
+_ABSENT = ("", "None", "nan", "<NA>")
 
 
 def sentences(frame: pd.DataFrame) -> list[str]:

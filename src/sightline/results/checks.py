@@ -48,14 +48,22 @@ def checks_table(
         found = dict.fromkeys(full_name(one) if what == "model" else one["method"] for one in known)
         if name is not None and name not in found:
             refuse(f"checks of {what}", name, found)
-    frame = tables.frame(_sql(check, model, method, measure))
-    frame = _read(frame).sort_values("order", kind="stable") if len(frame) else _read(frame)
+    if measure is not None:
+        _check_measure(tables, measure)
+    frame = _read(tables.frame(_sql(check, model, method, measure)))
     groups = {(full_name(one), one["method"]): one["group"] for one in known}
     pairs = zip(frame["model"], frame["method"], strict=True)
     frame["group"] = [groups.get(pair, "") for pair in pairs]
     frame = frame[list(_COLUMNS)].reset_index(drop=True)
     frame.attrs["note"] = _note(tables, frame)
     return frame
+
+
+def _check_measure(tables: Tables, measure: str) -> None:
+    """Raise for a measure of which nothing is stored, as soon as anything is."""
+    found = tables.frame("SELECT DISTINCT metric FROM checks ORDER BY metric")["metric"].tolist()
+    if found and measure not in found:
+        refuse("measure", measure, found)
 
 
 def _sql(check: str | None, model: str | None, method: str | None, measure: str | None) -> str:
@@ -83,7 +91,6 @@ def _read(frame: pd.DataFrame) -> pd.DataFrame:
         whole = name in ("redraw", "stage")
         frame[name] = pd.array(values, dtype="Int64") if whole else pd.Series(values, dtype=str)
     frame["point"] = pd.to_numeric(frame["threshold"].replace("", None)).astype("float64")
-    frame["order"] = range(len(frame))
     return frame
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sightline.records import InputError
-from sightline.results._lines import HALVES, find_line
+from sightline.results._lines import find_line
+from sightline.results._sums import HALVES
 from sightline.results.leaderboard import so_far, with_note
 
 if TYPE_CHECKING:

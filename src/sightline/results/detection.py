@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import InputError
+from sightline.results._damage import damage, read_told
 from sightline.store.checksums import read_json
 from sightline.store.detection import DETECTION_FORMAT, detection_folder
-from sightline.store.files import plain_digest
 
 if TYPE_CHECKING:
     import os
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _OLD = "~old"  # a writer that was killed has set it aside and put nothing in its place
+_MEND = "evaluate the detections again to make it anew"
 
 
 class ErrorCosts(NamedTuple):
@@ -133,9 +134,9 @@ def open_detection(store: str | os.PathLike[str], name: str) -> StoredDetection:
 def _read_about(path: Path) -> dict[str, Any]:
     """Read results.json, and see that it has what readers need."""
     try:
-        found = read_json(path, "evaluate the detections again to make it anew")
+        found = read_json(path, _MEND)
     except OSError as error:
-        raise _damage(path) from error
+        raise damage(path, _MEND) from error
     seen = found.get("format") if isinstance(found, dict) else None
     if seen != DETECTION_FORMAT:
         raise InputError(f"{path}: format must be {DETECTION_FORMAT}, got {seen!r}")
@@ -143,11 +144,6 @@ def _read_about(path: Path) -> dict[str, Any]:
         if not isinstance(found.get(key), dict):
             raise InputError(f"{path}: must hold an object {key}")
     return found  # type: ignore[no-any-return]
-
-
-def _damage(path: Path) -> InputError:
-    what = "is damaged" if path.is_file() else "is gone"
-    return InputError(f"{path} {what}; evaluate the detections again to make it anew")
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,16 +317,9 @@ class StoredDetection:
 
     def _table(self, name: str) -> pd.DataFrame:
         """Read a table whose bytes are those that were written."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         path = self.path / f"{name}.parquet"
-        try:
-            if plain_digest(path) != self.about["files"][path.name]["sha256"]:
-                raise _damage(path)
-            return pq.read_table(pa.BufferReader(path.read_bytes())).to_pandas()  # type: ignore[no-any-return]
-        except (pa.ArrowException, OSError, KeyError, TypeError) as error:
-            raise _damage(path) from error
+        told = self.about["files"].get(path.name)
+        return read_told(path, told, _MEND).to_pandas()  # type: ignore[no-any-return]
 
 
 _CURVE = ("class", "kind", "iou", "recall", "precision", "confidence")

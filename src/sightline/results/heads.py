@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from sightline.metrics import METRICS
 from sightline.records import InputError, Taxonomy
 from sightline.results._catalogue import refuse
-from sightline.results._lines import find_line, make_lines, units_of, units_sql
+from sightline.results._lines import find_line, make_lines, units_of
+from sightline.results._sums import units_sql
 from sightline.results._values import spreads
 from sightline.results._views import quote
 from sightline.results.leaderboard import average_ranks, so_far, with_note

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.metrics import METRICS
 from sightline.results._catalogue import refuse
-from sightline.results._lines import make_lines, rounded, sum_up
+from sightline.results._lines import make_lines, rounded
+from sightline.results._sums import sum_up
 from sightline.results._values import spreads
 from sightline.results._views import Name
 from sightline.results._wording import beside

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.records import InputError
-from sightline.store.files import plain_digest
+from sightline.results._damage import read_told
 from sightline.store.prototypes import BenchmarkFolder, benchmark_folder
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sightline.prototypes.nature import Effect, GlobalStats, Premise
+    from sightline.prototypes.dropping import GlobalStats
+    from sightline.prototypes.nature import Effect, Premise
     from sightline.stats import Interval
     from sightline.study.benchmark import Benchmark
 
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _MEASURES = ("energy_relevance", "mask_relevance")
+_MEND = "run the benchmark again to make it anew"
 
 
 class RelevanceMean(NamedTuple):
@@ -141,7 +143,7 @@ class StoredBenchmark:
     name: str
     path: Path
     about: Mapping[str, Any]
-    _known: dict[tuple[float, int], list[Effect]] = field(default_factory=dict, repr=False)
+    _known: dict[int, list[Effect]] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         count = self.about["counts"]["images"]
@@ -202,7 +204,7 @@ class StoredBenchmark:
             for measure in _MEASURES
         )
 
-    def effects(self, level: float = 0.95, seed: int = 0) -> list[Effect]:
+    def effects(self, seed: int = 0) -> list[Effect]:
         """Return what each perturbation does to each prototype, and to all: see `nature.effects`.
 
         Raises
@@ -212,15 +214,15 @@ class StoredBenchmark:
         """
         from sightline.prototypes.nature import effects
 
-        if (level, seed) not in self._known:
-            self._known[level, seed] = effects(self._asked(), level, seed)
-        return list(self._known[level, seed])
+        if seed not in self._known:
+            self._known[seed] = effects(self._asked(), seed=seed)
+        return list(self._known[seed])
 
-    def natures(self, level: float = 0.95, seed: int = 0) -> dict[int, tuple[str, ...] | None]:
+    def natures(self, seed: int = 0) -> dict[int, tuple[str, ...] | None]:
         """Return the perturbations that matter to each prototype: see `nature.natures`."""
         from sightline.prototypes.nature import natures
 
-        return natures(self.effects(level, seed))
+        return natures(self.effects(seed))
 
     def premise(self, perturbation: str | None = None) -> Premise:
         """Return how often focused copies lose more than dual ones: see `nature.premise`."""
@@ -230,7 +232,7 @@ class StoredBenchmark:
 
     def global_stats(self) -> GlobalStats:
         """Return covered prototypes and mean focused drops: see `nature.global_stats`."""
-        from sightline.prototypes.nature import global_stats
+        from sightline.prototypes.dropping import global_stats
 
         return global_stats(self._asked())
 
@@ -241,23 +243,8 @@ class StoredBenchmark:
 
     def _table(self, name: str) -> pa.Table | None:
         """Read a table whose bytes are those that were written."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if name not in self.about["files"]:
-            return None
-        path = self.path / name
-        try:
-            if plain_digest(path) != self.about["files"][name]["sha256"]:
-                raise _damage(path)
-            return pq.read_table(pa.BufferReader(path.read_bytes()))
-        except (pa.ArrowException, OSError, KeyError, TypeError) as error:
-            raise _damage(path) from error
-
-
-def _damage(path: Path) -> InputError:
-    what = "is damaged" if path.is_file() else "is gone"
-    return InputError(f"{path} {what}; run the benchmark again to make it anew")
+        told = self.about["files"].get(name)
+        return None if told is None else read_told(self.path / name, told, _MEND)
 
 
 def _mean(table: pa.Table, kind: str, measure: str) -> RelevanceMean:

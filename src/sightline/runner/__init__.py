@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from sightline.runner.benchmarking import (
-    BenchmarkJob,
-    BenchmarkPlan,
-    BenchmarkRun,
-    plan_benchmark,
-    run_benchmark,
-)
+from sightline.runner.benchmark_parts import BenchmarkJob
+from sightline.runner.benchmark_plan import BenchmarkPlan, plan_benchmark
+from sightline.runner.benchmarking import BenchmarkRun, run_benchmark
 from sightline.runner.plan import Chunk, Plan, Task
 from sightline.runner.planning import plan_study
 from sightline.runner.shelf import Shelf

@@ -22,8 +22,10 @@ __all__ = ["given_source"]
 
 def given_source(
     study: Study, method: MethodEntry, images: Sequence[str], every: Sequence[str]
-) -> tuple[Source, str]:
-    """Return the source of an entry that names maps made elsewhere, and which images lack a map.
+) -> tuple[Source, list[str]]:
+    """Return the source of an entry that names maps made elsewhere, and notes on what is odd.
+
+    That is: images that lack a map, and maps with values below 0 that are read as 0.
 
     Parameters
     ----------
@@ -40,13 +42,16 @@ def given_source(
     """
     where = f"methods: {method.name}"
     total = sha256()
+    below: set[str] = set()
     try:
         with open_maps(method.params["maps"]) as maps:
             if maps.unfit:
                 raise InputError(f"{method.params['maps']}: {maps.unfit}")
             matches = match_images(maps, images)
             for image, name in match_images(maps, every).pairs:
-                total.update(f"{image} ".encode() + _content(maps, name))
+                content, negative = _content(maps, name)
+                total.update(f"{image} ".encode() + content)
+                below.update([image] * negative)
             said = maps.sign
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
@@ -63,16 +68,28 @@ def given_source(
         weights=total.hexdigest()[:16],
         maps=str(method.params["maps"]),
     )
-    lacking = matches.images_without_map
-    some = ", ".join(lacking[:3]) + ", …" * (len(lacking) > 3)
-    note = f"No map of {method.name} for {len(lacking)} of {len(images)} images: {some}"
-    return source, note if lacking else ""
+    notes = []
+    if lacking := matches.images_without_map:
+        some = ", ".join(lacking[:3]) + ", …" * (len(lacking) > 3)
+        notes.append(f"No map of {method.name} for {len(lacking)} of {len(images)} images: {some}")
+    if source.sign == "positive" and (odd := below.intersection(dict(matches.pairs))):
+        key = "sign" if study.sign else "params.sign"
+        notes.append(
+            f"Maps of {method.name} with values below 0: {len(odd)} of {len(matches.pairs)}; read "
+            f"as positive, these count as 0 ({key}: absolute: as much as those above; "
+            f"{key}: signed: less than 0)"
+        )
+    return source, notes
 
 
-def _content(maps: MapFiles, name: str) -> bytes:
-    """Return a hash of a map; one that cannot be read is reported when it is to be scored."""
+def _content(maps: MapFiles, name: str) -> tuple[bytes, bool]:
+    """Return a hash of a map, and whether it has values below 0.
+
+    A map that cannot be read is reported when it is to be scored.
+    """
     try:
         values = np.ascontiguousarray(maps[name])
     except InputError as error:
-        return f"unreadable: {error}".encode()
-    return sha256(f"{values.dtype} {values.shape} ".encode() + values.tobytes()).digest()
+        return f"unreadable: {error}".encode(), False
+    content = f"{values.dtype} {values.shape} ".encode() + values.tobytes()
+    return sha256(content).digest(), bool((values < 0).any())

@@ -10,10 +10,11 @@ import numpy as np
 
 from sightline.data.datasets import DATASETS, load_dataset
 from sightline.data.formats.checks import located
-from sightline.data.images import MAX_BYTES, inside
+from sightline.data.images import MAX_BYTES, image_size, inside
 from sightline.records import InputError
 from sightline.runner.sources import digest_of
-from sightline.store.tables import region_lines
+from sightline.store.files import plain_digest
+from sightline.store.tables import raster_size, region_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,12 +29,16 @@ __all__ = [
     "Card",
     "Cards",
     "annotation_digest",
+    "file_pixels",
     "pixels_digest",
     "read_cards",
     "reviewed_of",
     "study_dataset",
     "unlabelled_regions",
 ]
+
+# The longer side of the raster on which the annotated share of an image is measured.
+_LARGEST = 256
 
 
 def study_dataset(data: Data, reviewed: Reviewed | None = None) -> Dataset:
@@ -165,7 +170,6 @@ def _annotations_digest(dataset: Dataset, data: Data, cards: list[Card]) -> str:
 def _card(sample: Sample, data: Data, pixels: bool, root: Path | None) -> Card:
     annotation = sample.annotation
     digest = pixels_digest(sample, root) if pixels else ""
-    known = annotation.width is not None and annotation.height is not None
     unlabelled = unlabelled_regions(sample, data)
     regions = tuple(region_lines(annotation, unlabelled))
     line = {
@@ -174,7 +178,7 @@ def _card(sample: Sample, data: Data, pixels: bool, root: Path | None) -> Card:
         "labels": list(sample.labels),
         "width": annotation.width,
         "height": annotation.height,
-        "area": _annotated(annotation) if known else None,
+        "area": _annotated(annotation),
         "regions": len(annotation.scored),
         "digest": digest,
     }
@@ -183,10 +187,7 @@ def _card(sample: Sample, data: Data, pixels: bool, root: Path | None) -> Card:
 
 def _annotated(annotation: Annotation) -> float:
     """Return the annotated share of an image, on a raster whose longer side is at most 256."""
-    width, height = annotation.width or 1, annotation.height or 1
-    scale = min(1.0, 256 / max(width, height))
-    size = max(1, round(height * scale)), max(1, round(width * scale))
-    return float(annotation.union_mask(*size).mean())
+    return float(annotation.union_mask(*raster_size(annotation, _LARGEST)).mean())
 
 
 def _missing(sample: Sample) -> str:
@@ -209,11 +210,22 @@ def pixels_digest(sample: Sample, root: Path | None = None) -> str:
         return ""
     if not _may_be_read(sample.path, root):
         return digest_of("unread", sample.path.name, sample.path.stat().st_size)[:16]
-    total = sha256()
-    with sample.path.open("rb") as file:
-        while part := file.read(1 << 20):
-            total.update(part)
-    return total.hexdigest()[:16]
+    return plain_digest(sample.path)[:16]
+
+
+def file_pixels(sample: Sample, root: Path | None = None) -> int:
+    """Return how many pixels the file of an image declares; 0 where that cannot be read.
+
+    A file that is refused when it is read is not opened here either: see `pixels_digest`.
+    """
+    path = sample.path
+    if path is None or not path.is_file() or not _may_be_read(path, root):
+        return 0
+    try:
+        width, height = image_size(path, upright=False)
+    except InputError:  # a broken file is told of, or skipped, where it is read
+        return 0
+    return width * height
 
 
 def _may_be_read(path: Path, root: Path | None) -> bool:

@@ -71,7 +71,7 @@ class Shown:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return
-        from sightline.models.loading import load_inputs
+        from sightline.models.inputs import load_inputs
 
         if _input_bytes(model, samples) > _most(INPUT_BYTES, model):
             return

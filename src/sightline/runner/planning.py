@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.records import InputError
 from sightline.runner.checking import check_notes, check_sources, checked_images
 from sightline.runner.given import given_source
-from sightline.runner.images import Cards, read_cards, reviewed_of, study_dataset
+from sightline.runner.images import Cards, file_pixels, read_cards, reviewed_of, study_dataset
 from sightline.runner.methods import LeftOut, method_sources, model_name, variant_name
 from sightline.runner.plan import Plan, chunked
 from sightline.runner.scoring import rows_per_map
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.completion.reviewed import Reviewed
+    from sightline.data.dataset import Dataset
+    from sightline.runner.images import Card
     from sightline.study import ModelEntry, Study
 
     Progress = Callable[[int, int, str], object]
@@ -83,7 +85,7 @@ def plan_study(
         dataset,
         scoring,
         (*found.sources, *checks),
-        chunked(cards.cards, _chunk_size(study, shelf.device, cards)),
+        chunked(cards.cards, _chunk_size(study, shelf.device, dataset, cards)),
         cards,
         study.keep_maps == "grid",
         (*found.left_out, *unchecked),
@@ -175,9 +177,9 @@ def _find_sources(
     for method in study.methods:
         if method.given:
             progress(0, 1, f"Reading maps of {method.name}")
-            source, note = given_source(study, method, images.used, images.every)
+            source, odd = given_source(study, method, images.used, images.every)
             sources.append(source)
-            notes += [note] * bool(note)
+            notes += odd
     return _Found(tuple(sources), tuple(left_out), tuple(notes))
 
 
@@ -221,7 +223,7 @@ def _same_data(data: Mapping[str, Any], study: Study, root: Path | None) -> bool
     return data.get("name") == study.data.name and data.get("path") == str(root and root.resolve())
 
 
-def _chunk_size(study: Study, device: str, cards: Cards) -> int:
+def _chunk_size(study: Study, device: str, dataset: Dataset, cards: Cards) -> int:
     """Return how many images make a task: more on a device, which is slowed by small ones.
 
     But no more than decoded take a few hundred megabytes: several tasks are in memory.
@@ -229,9 +231,17 @@ def _chunk_size(study: Study, device: str, cards: Cards) -> int:
     if not study.models:
         return study.batch or CHUNK_OF_MAPS
     if stays_on(device) and study.batch is None:
-        largest = max((card.line["width"] * card.line["height"] for card in cards.cards), default=1)
+        largest = max(1, *(_pixels(card, dataset) for card in cards.cards))
         return max(CHUNK, min(CHUNK_ON_DEVICE, CHUNK_BYTES // (3 * largest)))
     return max(CHUNK, study.batch or 0)
+
+
+def _pixels(card: Card, dataset: Dataset) -> int:
+    """Return how many pixels an image has, as its annotation says or, without that, its file."""
+    width, height = card.line["width"], card.line["height"]
+    if width is None or height is None:
+        return file_pixels(dataset.by_id(card.image), dataset.root)
+    return int(width * height)
 
 
 def _check_used(study: Study, sources: Sequence[Source], left_out: Sequence[LeftOut]) -> None:

@@ -84,7 +84,7 @@ def expect(
         tasks = by_source.get(number, [])
         stored = sum(task.name in done for task in tasks)
         if source.kind == "check":
-            stored = sum(store.is_whole(task.name, curves=False) for task in tasks)
+            stored = sum(store.is_whole(task.name) for task in tasks)
             if stored == len(tasks):
                 rows = sum(_stored_rows(store, task) for task in tasks)
                 found.append(Expected(source, 0, rows, stored, stored, 0.0))

@@ -15,11 +15,12 @@ import numpy as np
 
 from sightline._arrays import divide
 from sightline.metrics import METRICS, IoU
-from sightline.metrics._border import apply_sign, check_choice
+from sightline.metrics._border import apply_sign, refuse_signed, refuse_signed_selection
 from sightline.metrics.engine import parse_metric
 from sightline.metrics.overlap import Overlap
 from sightline.metrics.selection import HUGE, SHRINK, Sign, Threshold, Ties, budget
 from sightline.records import InputError
+from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,10 +73,9 @@ class Rule:
                 f"{metric} does not compare a map with annotated pixels alone; "
                 f"expected one of {', '.join(fitting)}"
             )
-        if sign == "signed" and spec.category == "energy":
-            raise InputError("a signed map has no energy: use sign 'positive' or 'absolute'")
-        if sign == "signed" and threshold is not None and threshold.kind in ("mass", "mean"):
-            raise InputError("mass and mean selection need sign 'positive' or 'absolute'")
+        if spec.category == "energy":
+            refuse_signed(sign)
+        refuse_signed_selection(sign, threshold)
         return cls(spec, threshold, sign, ties)
 
     @property

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
+from sightline.records.checks import check_choice, check_confidence
+from sightline.stats._given import floats
 from sightline.stats._resample import Weights, on_grid
 
 if TYPE_CHECKING:
@@ -144,15 +145,9 @@ def krippendorff_alpha(
 
 
 def _read(ratings: Any, level: str, confidence: float, resamples: int) -> Floats:
-    table = np.asarray(to_numpy(ratings), np.float64)
-    if table.ndim != 2:
-        raise InputError(f"ratings must be a table (raters, units); got {shape_of(table.shape)}")
-    if np.isinf(table).any():
-        raise InputError("ratings must be finite, NaN where nothing was said; got inf")
-    if level not in get_args(Level):
-        raise InputError(f"level must be one of {', '.join(get_args(Level))}; got {level!r}")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence}")
+    table = floats(ratings, "ratings", 2, "a table (raters, units)")
+    check_choice("level", level, get_args(Level))
+    check_confidence(confidence)
     if resamples < 1:
         raise InputError(f"resamples must be 1 or more; got {resamples}")
     return table

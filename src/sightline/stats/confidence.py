@@ -13,7 +13,9 @@ import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
+from sightline.records.checks import check_choice, check_confidence
 from sightline.stats._ends import Clusters, bca, student, studentised, wilson
+from sightline.stats._given import floats, refuse_infinite
 from sightline.stats._images import sums_by_image
 from sightline.stats._resample import Weights, in_units
 
@@ -180,9 +182,7 @@ def interval(
     >>> round(hits.low, 3), round(hits.high, 3)
     (0.596, 0.982)
     """
-    given = np.asarray(to_numpy(values), np.float64)
-    if given.ndim != 1:
-        raise InputError(f"values must be a list of numbers; got {shape_of(given.shape)}")
+    given = floats(values, "values")
     _check_values(given[:, None], kind, "values")
     sums, counts = sums_by_image(given, images, "values")
     found = intervals(
@@ -351,8 +351,7 @@ def _checked(
 def _check_values(
     given: NDArray[np.float64], kind: Kind, name: str, sizes: NDArray[np.float64] | None = None
 ) -> None:
-    if np.isinf(given).any():
-        raise InputError(f"{name} must hold finite numbers or NaN; got an infinite one")
+    refuse_infinite(given, name)
     if kind != "share":
         return
     most = 1.0 if sizes is None else sizes
@@ -362,14 +361,12 @@ def _check_values(
 
 
 def _check_options(kind: Kind, confidence: float, resamples: int, method: Method | None) -> None:
-    if kind not in get_args(Kind):
-        raise InputError(f"kind must be one of {', '.join(get_args(Kind))}; got {kind!r}")
-    if method is not None and method not in get_args(Method):
-        raise InputError(f"method must be one of {', '.join(get_args(Method))}; got {method!r}")
+    check_choice("kind", kind, get_args(Kind))
+    if method is not None:
+        check_choice("method", method, get_args(Method))
     if method == "wilson" and kind != "share":
         raise InputError("method wilson is for kind='share'; got kind='mean'")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence}")
+    check_confidence(confidence)
     if resamples < 100:
         raise InputError(f"resamples must be at least 100; got {resamples}")
 

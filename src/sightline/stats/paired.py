@@ -11,6 +11,7 @@ import numpy as np
 from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
 from sightline.stats._flips import FEWEST, StepDown, flip_pvalues, max_t_flips
+from sightline.stats._given import floats
 from sightline.stats._images import sums_by_image
 from sightline.stats._resample import in_units
 from sightline.stats.confidence import interval
@@ -263,7 +264,7 @@ def effect_size(differences: Any, /) -> Effect:
     >>> round(effect.dz, 3), round(effect.rank_biserial, 3)
     (0.732, 0.7)
     """
-    given = _list(differences, "differences")
+    given = floats(differences, "differences")
     given = _tied(given[np.isfinite(given)])
     if not len(given):
         return Effect(math.nan, math.nan)
@@ -315,7 +316,7 @@ def compare_paired(
     >>> found.n, round(found.difference, 3), found.p, round(found.better, 3)
     (6, 0.183, 0.0625, 0.833)
     """
-    x, y = (_list(side, name) for side, name in ((a, "a"), (b, "b")))
+    x, y = (floats(side, name) for side, name in ((a, "a"), (b, "b")))
     if len(x) != len(y):
         raise InputError(f"a and b must have the same length; got {len(x)} and {len(y)}")
     labels = None if images is None else list(images)
@@ -377,10 +378,7 @@ def compare_family(differences: Any, /, *, flips: int = 9999, seed: int = 0) -> 
     >>> bool(found.p[1] <= found.max_t[1] <= found.holm[1] < 0.05)
     True
     """
-    given = np.asarray(to_numpy(differences), np.float64)
-    if given.ndim != 2:
-        raise InputError(f"differences must be images × comparisons; got {shape_of(given.shape)}")
-    _check_finite(given, "differences")
+    given = floats(differences, "differences", 2, "images × comparisons")
     defined = np.isfinite(given)
     n = defined.sum(axis=0)
     p, max_t = max_t_flips(given, flips, seed)
@@ -425,7 +423,7 @@ def max_t_pvalues(observed: Any, draws: Any, /, *, two_sided: bool = False) -> N
     >>> max_t_pvalues([4.0, 0.0], rng.normal(size=(2, 999))).round(3)
     array([0.001, 0.5  ])
     """
-    seen = _list(observed, "observed")
+    seen = floats(observed, "observed")
     null = np.asarray(to_numpy(draws), np.float64)
     if null.ndim != 2 or len(null) != len(seen) or not null.shape[1]:
         shape = shape_of(null.shape)
@@ -455,23 +453,10 @@ def _by_image(
     differences: Any, images: Iterable[Any] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return for each image the sum and the number of its differences, NaN without any."""
-    given = _list(differences, "differences")
+    given = floats(differences, "differences")
     sums, counts = sums_by_image(given, images, "differences")
     none = counts == 0
     return np.where(none, np.nan, sums), np.where(none, np.nan, counts)
-
-
-def _list(values: Any, name: str) -> NDArray[np.float64]:
-    given = np.asarray(to_numpy(values), np.float64)
-    if given.ndim != 1:
-        raise InputError(f"{name} must be a list of numbers; got {shape_of(given.shape)}")
-    _check_finite(given, name)
-    return given
-
-
-def _check_finite(given: NDArray[np.float64], name: str) -> None:
-    if np.isinf(given).any():
-        raise InputError(f"{name} must hold finite numbers or NaN; got an infinite one")
 
 
 def _mean(values: Any) -> float:

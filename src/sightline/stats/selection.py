@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
+from sightline._arrays import shape_of
 from sightline.records import InputError
+from sightline.stats._given import floats
 from sightline.stats._resample import on_grid
 
 if TYPE_CHECKING:
@@ -132,11 +133,9 @@ def split_half(
 
 
 def _checked(table: Any, direction: Direction, repeats: int) -> NDArray[np.float64]:
-    given = np.asarray(to_numpy(table), np.float64)
-    if given.ndim != 2 or not given.shape[1]:
+    given = floats(table, "table", 2, "images × candidates")
+    if not given.shape[1]:
         raise InputError(f"table must be images × candidates; got {shape_of(given.shape)}")
-    if np.isinf(given).any():
-        raise InputError("table must hold finite numbers or NaN; got an infinite one")
     if direction not in get_args(Direction):
         raise InputError(f"direction must be higher or lower; got {direction!r}")
     if repeats < 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline._raster import mask_pixels
 from sightline.records import InputError
 from sightline.stats._linear import Rule
 from sightline.stats._scenes import Scenes, check_finite
@@ -133,10 +134,11 @@ def _window(visible: NDArray[np.bool_] | None, image: int) -> tuple[slice, slice
     """Return the rectangle of an image that is visible."""
     if visible is None:
         return slice(None), slice(None)
-    rows, columns = np.flatnonzero(visible.any(axis=1)), np.flatnonzero(visible.any(axis=0))
-    if not len(rows):
+    pixels = mask_pixels(visible)
+    if pixels is None:
         raise InputError(f"the torus shift needs visible pixels; image {image} has none")
-    window = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+    x0, y0, x1, y1 = pixels
+    window = slice(y0, y1), slice(x0, x1)
     if not visible[window].all():
         raise InputError(
             "the torus shift is not offered with ignored pixels: visible must be a full rectangle; "

@@ -36,7 +36,6 @@ import re
 import shutil
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -50,15 +49,14 @@ from sightline.store.detection_parts import (
     detection_parts,
     detection_tables,
 )
-from sightline.store.files import sync_folder, write_whole
+from sightline.store.files import plain_digest, sync_folder, write_whole
 from sightline.store.folder import Store, make_room
 from sightline.store.lock import hold
+from sightline.store.prototypes import table_bytes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
-
-    import pyarrow as pa
 
     from sightline.detection import DetectionResults
 
@@ -91,21 +89,13 @@ def describe_source(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         name = given.resolve().name
         if not given.is_dir():
-            return {"name": name, "bytes": given.stat().st_size, "sha256": _digest(given)}
+            return {"name": name, "bytes": given.stat().st_size, "sha256": plain_digest(given)}
         found = (one for one in given.rglob("*") if one.suffix.lower() in _ANNOTATIONS)
         files = sorted((one.relative_to(given).as_posix(), one) for one in found if one.is_file())
-        lines = [f"{place}\0{_digest(one)}\n" for place, one in files]
+        lines = [f"{place}\0{plain_digest(one)}\n" for place, one in files]
         return {"name": name, "files": len(files), "sha256": _sha("".join(lines).encode())}
     except OSError as error:
         raise InputError(f"{path}: must be a file or a folder that can be read: {error}") from error
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        total = sha256()
-        while block := file.read(1 << 20):
-            total.update(block)
-        return total.hexdigest()
 
 
 def _sha(content: bytes) -> str:
@@ -231,7 +221,7 @@ def _content(name: str, parts: DetectionParts, sources: Mapping[str, Any]) -> di
         tables = detection_tables(parts)
         if parts.boxes is not None:
             tables |= box_tables(parts.boxes)
-        files = {f"{key}.parquet": _parquet(table) for key, table in tables.items()}
+        files = {f"{key}.parquet": table_bytes(table, ".parquet") for key, table in tables.items()}
     except pa.ArrowException as error:
         raise InputError(f"results must fit into tables: {error}") from error
     about = {
@@ -259,11 +249,3 @@ def _version() -> str:
         return version("sightline")
     except PackageNotFoundError:
         return ""
-
-
-def _parquet(table: pa.Table) -> bytes:
-    import pyarrow.parquet as pq
-
-    file = BytesIO()
-    pq.write_table(table.replace_schema_metadata(None), file, compression="zstd")
-    return file.getvalue()

@@ -52,12 +52,12 @@ def open_plain(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def read_plain(path: Path, most: int = _MOST) -> bytes:
-    """Return what a plain file of at most so many bytes holds; see `open_plain`."""
+def read_plain(path: Path) -> bytes:
+    """Return what a plain file holds, of at most a gigabyte; see `open_plain`."""
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > most:
-            what = f"must have at most {most:,} bytes, has {size:,}"
+        if size > _MOST:
+            what = f"must have at most {_MOST:,} bytes, has {size:,}"
             raise NotPlainError(errno.EFBIG, what, str(path))
         return file.read(size)
 

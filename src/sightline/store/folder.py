@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import InputError
 from sightline.records.errors import shown
@@ -17,23 +17,28 @@ from sightline.store.files import open_plain, plain_digest, remove_parts, write_
 from sightline.store.lock import hold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Set
     from contextlib import AbstractContextManager
 
 __all__ = [
     "FORMAT",
+    "PLAN",
     "STUDY_DIGEST",
+    "ManifestTask",
     "Store",
+    "check_room",
     "check_tasks",
     "create_store",
     "how_to_mend",
     "make_room",
     "open_store",
     "task_name",
+    "tasks_of",
 ]
 
 FORMAT = 1
 STUDY_DIGEST = "study_sha256"  # what the manifest calls the digest of study.yml
+PLAN = "sightline-plan"  # the key under which the tables say to which plan they belong
 
 
 def task_name(key: str, number: int, digest: str) -> str:
@@ -173,14 +178,14 @@ class Store:
         """Return the names of all tasks whose rows are there, whatever the study."""
         return {name.removesuffix(".parquet") for name in _names(self.rows)}
 
-    def is_whole(self, task: str, *, curves: bool = True) -> bool:
-        """Say whether the rows and curves of a task are there and end as such files do."""
-        files = [self.row_file(task), *([self.curve_file(task)] if curves else [])]
-        return all(map(_is_whole, files))
+    def is_whole(self, task: str) -> bool:
+        """Say whether the rows of a task are there and end as such files do."""
+        return _is_whole(self.row_file(task))
 
     def tasks(self, chunk: int | None = None) -> list[str]:
         """Return the names of the tasks of the manifest, of all chunks or of one."""
-        return list(_tasks(self.manifest(), chunk))
+        tasks = tasks_of(self.manifest())
+        return [one.name for one in tasks if chunk is None or one.number == chunk]
 
     def shards(self) -> list[Path]:
         """Return the row files of the manifest's tasks that are there, in order."""
@@ -265,11 +270,38 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def _tasks(manifest: Mapping[str, Any], chunk: int | None) -> Iterator[str]:
-    for number, one in enumerate(manifest["chunks"]):
-        if chunk is None or number == chunk:
-            for source in manifest["sources"]:
-                yield task_name(source["key"], number, one["digest"])
+class ManifestTask(NamedTuple):
+    """A task of a manifest.
+
+    Attributes
+    ----------
+    source, chunk : mapping
+        What the manifest says of the source of its maps, and of its images.
+    number : int
+        Of the chunk.
+    name : str
+        That of its files.
+    """
+
+    source: Mapping[str, Any]
+    number: int
+    chunk: Mapping[str, Any]
+    name: str
+
+
+def tasks_of(manifest: Mapping[str, Any]) -> Iterator[ManifestTask]:
+    """Yield the tasks of a manifest, but for those of its checks, in order.
+
+    Examples
+    --------
+    >>> told = {"sources": [{"key": "a"}], "chunks": [{"digest": "b"}, {"digest": "c"}]}
+    >>> [(task.number, task.name) for task in tasks_of(told)]
+    [(0, '000000-fb8e20fc2e4c3f24'), (1, '000001-f45de51cdef30991')]
+    """
+    for number, chunk in enumerate(manifest["chunks"]):
+        for source in manifest["sources"]:
+            name = task_name(source["key"], number, chunk["digest"])
+            yield ManifestTask(source, number, chunk, name)
 
 
 def check_tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -332,15 +364,7 @@ def create_store(path: str | os.PathLike[str]) -> Store:
     """
     store = Store(path)
     try:
-        if store.path.exists() and not store.path.is_dir():
-            raise InputError(f"{path}: must be a folder for results, is a file")
-        known = {"lock", "manifest.json"}
-        found = {entry.name for entry in store.path.iterdir()} if store.path.exists() else set()
-        if found and not found & known:
-            some = ", ".join(sorted(found)[:3])
-            raise InputError(f"{path}: must be empty or hold the results of a study; holds {some}")
-        store.path.mkdir(parents=True, exist_ok=True)
-        store.lock_path.touch()  # first: it says that the folder is a store
+        _claim(store)
         for folder in (store.rows, store.curves, store.maps):
             folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -350,19 +374,40 @@ def create_store(path: str | os.PathLike[str]) -> Store:
 
 def make_room(store: Store, name: str) -> Path:
     """Return a folder of a store; make both, and refuse a folder that holds other things."""
-    if store.path.exists() and not store.path.is_dir():
-        raise InputError(f"{store.path}: must be a folder for results, is a file")
-    found = {entry.name for entry in store.path.iterdir()} if store.path.exists() else set()
-    if found and not found & {store.lock_path.name, store.manifest_path.name}:
-        some = ", ".join(sorted(found)[:3])
-        raise InputError(
-            f"{store.path}: must be empty, new or hold the results of a study; holds {some}"
-        )
-    store.path.mkdir(parents=True, exist_ok=True)
-    store.lock_path.touch()  # it says that the folder is a store
+    _claim(store)
     folder = store.path / name
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def _claim(store: Store) -> None:
+    """Make the folder of a store; refuse one that holds other things."""
+    known = {store.lock_path.name, store.manifest_path.name}
+    check_room(store.path, known, "the results of a study")
+    store.path.mkdir(parents=True, exist_ok=True)
+    store.lock_path.touch()  # first: it says that the folder is a store
+
+
+def check_room(path: Path, known: Set[str], what: str, besides: Set[str] = frozenset()) -> None:
+    """Raise unless a folder is new, empty, or holds one of some names.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    known : set of str
+        Names of files, each of which says that the folder holds such results.
+    what : str
+        What these results are called.
+    besides : set of str
+        Names that may be there in any case.
+    """
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: must be a folder for results, is a file")
+    found = {entry.name for entry in path.iterdir()} if path.exists() else set()
+    if found - besides and not found & known:
+        some = ", ".join(sorted(found)[:3])
+        raise InputError(f"{path}: must be empty, new or hold {what}; holds {some}")
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:

@@ -13,7 +13,7 @@
   energy_raw, chance, label, predicted.
 - ``drops.parquet``: img_id, image, proto_idx, row, column, perturbation, description,
   original_score, focused, dual, whole (scores after it), squared_distance, dual_squared_distance,
-  h, w, label, predicted.
+  height, width (of what the model saw), label, predicted.
 - the tables and the picture that the file names; ``debug/`` where pictures were asked for.
 - ``lock``: held by whoever writes. ``.parts/``: what is done while it is not finished.
 
@@ -43,7 +43,7 @@ from sightline.store.files import (
     remove_parts,
     write_whole,
 )
-from sightline.store.folder import Store, make_room
+from sightline.store.folder import Store, check_room, make_room
 from sightline.store.lock import hold
 
 if TYPE_CHECKING:
@@ -174,16 +174,11 @@ def check_place(path: str | os.PathLike[str], name: str | None = None) -> Benchm
         If the folder holds other things, or cannot be looked into.
     """
     folder = BenchmarkFolder(Path(path) if name is None else benchmark_folder(path, name))
-    target = folder.path
+    known = {folder.about_path.name, folder.parts.name}
     try:
-        if target.exists() and not target.is_dir():
-            raise InputError(f"{target}: must be a folder for results, is a file")
-        found = {one.name for one in target.iterdir()} if target.exists() else set()
+        check_room(folder.path, known, "a benchmark", besides={"lock"})
     except OSError as error:
-        raise InputError(f"{target}: results cannot be written there: {error}") from error
-    if found - {"lock"} and not found & {folder.about_path.name, folder.parts.name}:
-        some = ", ".join(sorted(found)[:3])
-        raise InputError(f"{target}: must be empty, new or hold a benchmark; holds {some}")
+        raise InputError(f"{folder.path}: results cannot be written there: {error}") from error
     return folder
 
 

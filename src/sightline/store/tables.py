@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sightline.records import Annotation, Region
 
-__all__ = ["images_table", "region_lines", "regions_table"]
+__all__ = ["images_table", "raster_size", "region_lines", "regions_table"]
 
 # The longer side of the raster on which the areas of masks are measured.
 _LARGEST = 1024
@@ -88,7 +88,7 @@ def region_lines(
     unlabelled : iterable of Region
         Instances that are on the image and that the annotator left out, where that is known.
     """
-    size = _raster_size(annotation)
+    size = raster_size(annotation, _LARGEST)
     groups = [
         *((region, "ignored" if region.ignore else "") for region in annotation.regions),
         *((region, _why(region)) for region in annotation.dropped),
@@ -113,10 +113,13 @@ def _why(region: Region) -> str:
     return "hidden" if "hidden" in region.flags else "outside"
 
 
-def _raster_size(annotation: Annotation) -> tuple[int, int]:
-    """Return rows and columns of the raster for areas; the image's own unless it is large."""
-    width, height = annotation.width or _LARGEST, annotation.height or _LARGEST
-    scale = min(1.0, _LARGEST / max(width, height))
+def raster_size(annotation: Annotation, largest: int) -> tuple[int, int]:
+    """Return rows and columns of a raster for areas: the image's own unless it is large.
+
+    An image of unknown size has a square one, which its shapes, as shares, are drawn on.
+    """
+    width, height = annotation.width or largest, annotation.height or largest
+    scale = min(1.0, largest / max(width, height))
     return max(1, round(height * scale)), max(1, round(width * scale))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.records import InputError
 from sightline.store.checksums import DamagedError, check_files, read_json
 from sightline.store.files import is_inner_name, leads_out, plain_digest
-from sightline.store.folder import STUDY_DIGEST, Store, check_tasks, task_name
+from sightline.store.folder import STUDY_DIGEST, Store, check_tasks, tasks_of
 from sightline.store.lock import is_held
 
 if TYPE_CHECKING:
@@ -126,12 +126,10 @@ def _wanted(store: Store, found: Verified) -> set[Path]:
     _note(found, _study_state(store, manifest))
     files = {store.row_file(task) for task in check_tasks(manifest)}
     kept = manifest.get("study", {}).get("keep_maps") == "grid"
-    for number, chunk in enumerate(manifest["chunks"]):
-        for source in manifest["sources"]:
-            task = task_name(source["key"], number, chunk["digest"])
-            files |= {store.row_file(task), store.curve_file(task)}
-            if kept and chunk.get("images") and _keeps_maps(source):
-                files.add(store.map_file(task))
+    for task in tasks_of(manifest):
+        files |= {store.row_file(task.name), store.curve_file(task.name)}
+        if kept and task.chunk.get("images") and _keeps_maps(task.source):
+            files.add(store.map_file(task.name))
     return files
 
 

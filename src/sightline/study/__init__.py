@@ -6,12 +6,17 @@ from sightline.study.benchmark import (
     DataChoice,
     LocalPerturbationAnalysis,
     RelevanceAnalysis,
-    example_benchmark,
     load_benchmark,
 )
 from sightline.study.files import load_study, to_yaml
 from sightline.study.model import Data, Engine, MethodEntry, ModelEntry, Study, study_schema
-from sightline.study.template import demo_benchmark, demo_study, new_study, photos_study
+from sightline.study.template import (
+    demo_benchmark,
+    demo_study,
+    example_benchmark,
+    new_study,
+    photos_study,
+)
 
 __all__ = [
     "Benchmark",

@@ -38,7 +38,6 @@ __all__ = [
     "DataChoice",
     "LocalPerturbationAnalysis",
     "RelevanceAnalysis",
-    "example_benchmark",
     "load_benchmark",
     "parse_benchmark",
 ]
@@ -415,93 +414,3 @@ def _owner(place: Place) -> type[BaseModel]:
         "local_perturbation_analysis": LocalPerturbationAnalysis,
     }
     return parts.get(place[0], Benchmark) if place else Benchmark
-
-
-# --- a file to start from -------------------------------------------------------------------------
-
-
-def example_benchmark() -> str:
-    """Return the text of a file to start from: every key with what it means.
-
-    Examples
-    --------
-    >>> parse_benchmark(example_benchmark()).quiet
-    False
-    """
-    return _EXAMPLE
-
-
-_EXAMPLE = """\
-# How the prototypes of a model are analysed by
-#
-#   sightline benchmark THIS-FILE --model demo/protopnet --data facades --out DIR
-#
-# Either section may be left out. Lines that begin with # are notes; a key behind a # has the value
-# shown: take the # away to change it. Paths start from DIR and stay in it; tables end in .csv or
-# .parquet. Unknown keys and values that do not fit are errors that say what was expected.
-
-# Do prototypes, and what images have in common with them, lie on the object? Of the attribution of
-# each: energy relevance, the share of all of it inside the segmentation, and mask relevance, the
-# share of the most relevant pixels inside. Chance is the segmentation's share of the image.
-relevance_analysis:
-  # Table with a line for each prototype: on the image that it was taken from.
-  prototype_info_db: prototype_relevance.csv
-  # Table with a line for each image: the patch that is most similar to a prototype.
-  patch_info_db: patch_relevance.csv
-  # Share of the image that counts as most relevant: 0.1 is 10%.
-  area_percentage: 0.1
-  # Whether pictures of the maps are saved, in debug/.
-  debug_mode: false
-  # Only one in so many images is analysed. The numbers of images stay those of all images.
-  sampling_ratio: 1
-  # How many of the most similar prototypes of each image.
-  num_prototypes: 1
-
-# What is the similarity made of? Pixels are perturbed where the attribution is high (focused), and
-# where it is low (dual); a similarity made of colour drops when the hue is shifted.
-local_perturbation_analysis:
-  # Table with a line for each image, prototype and perturbation.
-  info_db: local_perturbation.csv
-  # Table of the prototypes that were covered and the mean drop of each perturbation.
-  global_stats: global_stats.csv
-  sampling_ratio: 1
-  num_prototypes: 1
-  # Whether all other pixels are perturbed as well. Without it nothing tells what matters.
-  enable_dual_mode: true
-  # Whether the whole image is perturbed as well.
-  enable_global_mode: false
-  # Picture of the largest drops: .png, .svg or .pdf.
-  distribution_img: max_similarity_drop.png
-  # Whether progress and summary are left out of the terminal, as by --quiet.
-  quiet: false
-  # Whether the focused and dual images are saved, in debug/.
-  debug_mode: false
-  # What may drop. similarity: to a prototype, at the same place. class_logit: the logit of the
-  # class that is predicted, with maps of --method; for any classifier.
-  # score: similarity
-
-  # Perturbations. 0.3 leaves 30% of the brightness; the same for contrast and saturation.
-  brightness_factor: 0.3
-  contrast_factor: 0.2
-  saturation_factor: 0.3
-  # 0.2 shifts the hue by 20% of its scale. It moves the brightness a little, too.
-  hue_factor: 0.2
-  # Side of the kernel, an odd number of pixels, and standard deviation of the Gaussian blur. The
-  # keys gaussian_noise_ksize and gaussian_noise_sigma mean the same.
-  gaussian_blur_ksize: 21
-  gaussian_blur_sigma: 2.0
-  # Waves over the width of what is relevant, and how far they move pixels.
-  distortion_periods: 5
-  distortion_amplitude: 7
-  # horizontal, vertical or both.
-  # distortion_direction: both
-
-  # In place of these keys: perturbations by name, each a type (brightness, contrast, saturation,
-  # hue, blur, distortion) with the params that differ from the usual ones, or a list of such, one
-  # after the other.
-  # perturbations:
-  #   dark: {type: brightness, params: {brightness_factor: 0.1}}
-  #   grey and blurred:
-  #     - {type: saturation, params: {saturation_factor: 0}}
-  #     - {type: blur}
-"""

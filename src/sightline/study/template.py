@@ -1,4 +1,4 @@
-"""Studies to start from."""
+"""Studies and benchmarks to start from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from sightline.study.model import Study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Kind", "demo_benchmark", "demo_study", "new_study", "photos_study"]
+__all__ = [
+    "Kind",
+    "demo_benchmark",
+    "demo_study",
+    "example_benchmark",
+    "new_study",
+    "photos_study",
+]
 
 Kind: TypeAlias = Literal["facades", "folder", "maps"]
 
@@ -84,6 +91,18 @@ local_perturbation_analysis:
   info_db: local_perturbation.csv
   global_stats: global_stats.csv
 """
+
+
+def example_benchmark() -> str:
+    """Return the text of a file to start from: every key with what it means.
+
+    Examples
+    --------
+    >>> from sightline.study.benchmark import parse_benchmark
+    >>> parse_benchmark(example_benchmark()).quiet
+    False
+    """
+    return _EXAMPLE
 
 
 def photos_study() -> Study:
@@ -203,7 +222,17 @@ _HEAD = """\
 name: $name
 """
 
-_FACADES = """
+_SCORED = """\
+  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
+  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
+  # need the folder of the review. A model is not scored against what it proposed unless allowed.
+  # annotations: given
+  # review: null
+  # shared_weights: refuse
+"""
+
+_FACADES = (
+    """
 # The images and what people annotated in them. facades are church fronts drawn by code, on which
 # every part is known. For files, give the name of the data set and its path instead:
 # $datasets.
@@ -218,12 +247,9 @@ data:
   labelling: exhaustive
   # Only one split: train or test.
   # split: null
-  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
-  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
-  # need the folder of the review. A model is not scored against what it proposed unless allowed.
-  # annotations: given
-  # review: null
-  # shared_weights: refuse
+"""
+    + _SCORED
+    + """\
 
 # The models that look (`sightline models` lists those that are shipped). Others: hf:FOLDER for
 # weights in a folder, hf:ID for the Hugging Face hub, timm:NAME for timm. model@variant is a
@@ -245,8 +271,11 @@ methods:
   - random
   - centre
 """
+)
 
-_FOLDER = """
+# Data that lie in files.
+_FILES = (
+    """
 # The images and what people annotated in them. folder is a folder of images with one file of
 # regions, annotations.json or annotations.csv. With files there are:
 # $datasets.
@@ -259,16 +288,19 @@ data:
   # count: null
   # Only the images of one split.
   # split: null
-  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
-  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
-  # need the folder of the review. A model is not scored against what it proposed unless allowed.
-  # annotations: given
-  # review: null
-  # shared_weights: refuse
+"""
+    + _SCORED
+    + """\
   # For facades only, which are drawn:
   # seed: null
   # labelling: null
 
+"""
+)
+
+_FOLDER = (
+    _FILES
+    + """\
 # The models that look. hf:ID is a model of the Hugging Face hub; hf:FOLDER one whose weights and
 # config.json are in a folder, from the folder of this file; timm:NAME one of timm; demo/vit and
 # others are shipped (`sightline models` lists them). model@variant is a variant of a model.
@@ -290,30 +322,11 @@ methods:
   - random
   - centre
 """
+)
 
-_MAPS = """
-# The images and what people annotated in them. folder is a folder of images with one file of
-# regions, annotations.json or annotations.csv. With files there are:
-# $datasets.
-# `sightline inspect` shows what a data set holds and what is wrong with it.
-data:
-  name: $data
-  # Where it is. A relative path starts from the folder of this file.
-  path: $path
-  # Only the first so many images; all of them unless given.
-  # count: null
-  # Only the images of one split.
-  # split: null
-  # What maps are scored against: given; completed by people who reviewed proposals (`sightline
-  # propose`, `sightline review`); or gold, drawn without, on the gold images alone. The last two
-  # need the folder of the review. A model is not scored against what it proposed unless allowed.
-  # annotations: given
-  # review: null
-  # shared_weights: refuse
-  # For facades only, which are drawn:
-  # seed: null
-  # labelling: null
-
+_MAPS = (
+    _FILES
+    + """\
 # No models run in this study: the maps are there. To make maps as well, name models here
 # (`sightline models` lists them) and methods below (`sightline methods` lists those):
 # models: [demo/vit]
@@ -329,6 +342,7 @@ methods:
       model: my-model
       sign: positive
 """
+)
 
 _REST = """
 # Which layers, counted from 0; -1 is the last: all, a number, or a list. One pass makes all.
@@ -412,3 +426,78 @@ resolution: grid
 """
 
 _PARTS: dict[str, str] = {"facades": _FACADES, "folder": _FOLDER, "maps": _MAPS}
+
+_EXAMPLE = """\
+# How the prototypes of a model are analysed by
+#
+#   sightline benchmark THIS-FILE --model demo/protopnet --data facades --out DIR
+#
+# Either section may be left out. Lines that begin with # are notes; a key behind a # has the value
+# shown: take the # away to change it. Paths start from DIR and stay in it; tables end in .csv or
+# .parquet. Unknown keys and values that do not fit are errors that say what was expected.
+
+# Do prototypes, and what images have in common with them, lie on the object? Of the attribution of
+# each: energy relevance, the share of all of it inside the segmentation, and mask relevance, the
+# share of the most relevant pixels inside. Chance is the segmentation's share of the image.
+relevance_analysis:
+  # Table with a line for each prototype: on the image that it was taken from.
+  prototype_info_db: prototype_relevance.csv
+  # Table with a line for each image: the patch that is most similar to a prototype.
+  patch_info_db: patch_relevance.csv
+  # Share of the image that counts as most relevant: 0.1 is 10%.
+  area_percentage: 0.1
+  # Whether pictures of the maps are saved, in debug/.
+  debug_mode: false
+  # Only one in so many images is analysed. The numbers of images stay those of all images.
+  sampling_ratio: 1
+  # How many of the most similar prototypes of each image.
+  num_prototypes: 1
+
+# What is the similarity made of? Pixels are perturbed where the attribution is high (focused), and
+# where it is low (dual); a similarity made of colour drops when the hue is shifted.
+local_perturbation_analysis:
+  # Table with a line for each image, prototype and perturbation.
+  info_db: local_perturbation.csv
+  # Table of the prototypes that were covered and the mean drop of each perturbation.
+  global_stats: global_stats.csv
+  sampling_ratio: 1
+  num_prototypes: 1
+  # Whether all other pixels are perturbed as well. Without it nothing tells what matters.
+  enable_dual_mode: true
+  # Whether the whole image is perturbed as well.
+  enable_global_mode: false
+  # Picture of the largest drops: .png, .svg or .pdf.
+  distribution_img: max_similarity_drop.png
+  # Whether progress and summary are left out of the terminal, as by --quiet.
+  quiet: false
+  # Whether the focused and dual images are saved, in debug/.
+  debug_mode: false
+  # What may drop. similarity: to a prototype, at the same place. class_logit: the logit of the
+  # class that is predicted, with maps of --method; for any classifier.
+  # score: similarity
+
+  # Perturbations. 0.3 leaves 30% of the brightness; the same for contrast and saturation.
+  brightness_factor: 0.3
+  contrast_factor: 0.2
+  saturation_factor: 0.3
+  # 0.2 shifts the hue by 20% of its scale. It moves the brightness a little, too.
+  hue_factor: 0.2
+  # Side of the kernel, an odd number of pixels, and standard deviation of the Gaussian blur. The
+  # keys gaussian_noise_ksize and gaussian_noise_sigma mean the same.
+  gaussian_blur_ksize: 21
+  gaussian_blur_sigma: 2.0
+  # Waves over the width of what is relevant, and how far they move pixels.
+  distortion_periods: 5
+  distortion_amplitude: 7
+  # horizontal, vertical or both.
+  # distortion_direction: both
+
+  # In place of these keys: perturbations by name, each a type (brightness, contrast, saturation,
+  # hue, blur, distortion) with the params that differ from the usual ones, or a list of such, one
+  # after the other.
+  # perturbations:
+  #   dark: {type: brightness, params: {brightness_factor: 0.1}}
+  #   grey and blurred:
+  #     - {type: saturation, params: {saturation_factor: 0}}
+  #     - {type: blur}
+"""

@@ -47,6 +47,12 @@ def test_the_usual_name_comes_first(tmp_path: Path) -> None:
     assert len(load_dataset("folder", tmp_path)) == 2
 
 
+def test_what_systems_leave_behind_is_no_file_of_regions(tmp_path: Path) -> None:
+    for name, text in (("parts.json", json.dumps(PLAIN)), ("._parts.json", "\0")):
+        (tmp_path / name).write_text(text)
+    assert len(load_dataset("folder", tmp_path)) == 2
+
+
 def test_several_or_no_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no file of regions"):
         load_dataset("folder", tmp_path)

@@ -154,6 +154,14 @@ def test_folders_may_be_splits(tmp_path: Path, xmls: str, images: str) -> None:
         assert sample.path == tmp_path / "valid" / f"{images}a.jpg"
 
 
+def test_a_folder_may_be_called_validation(tmp_path: Path) -> None:
+    for split in ("train", "validation"):
+        write_texts(tmp_path / split, {"a.xml": xml("a.jpg", (8, 8), GOOD)})
+        write_image(tmp_path / split / "a.jpg", (8, 8))
+    (sample,) = load_dataset("voc", tmp_path, split="val")
+    assert sample.path == tmp_path / "validation" / "a.jpg"
+
+
 @pytest.mark.parametrize("written", ["IMG_77.jpg", "photos\\\\b.jpg", "C:\\\\b.jpg", "b.png"])
 def test_an_image_may_be_named_like_the_file(tmp_path: Path, written: str) -> None:
     write_texts(tmp_path, {"Annotations/b.xml": xml(written, (8, 8))})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sightline.metrics import compute_image_iou, compute_iou
-from sightline.records import Annotation, InputError, Region
+from sightline.records import Annotation, InputError, MapError, Region
 from sightline.stats.sparsity import atoms_of, image_atoms, overlaps
 
 
@@ -122,7 +122,7 @@ def test_what_has_no_iou_is_undefined() -> None:
         ([np.ones((2, 2))], [np.ones((1, 2, 3))], {}, "image 0: .*2×2.*got 2×3"),
         ([np.ones((2, 2))], [atoms_of(np.ones((1, 3, 2)))], {}, "image 0: .*2×2.*3×2"),
         ([np.ones((1, 2, 2))], [np.ones((1, 2, 2))], {}, "image 0: a map must have shape"),
-        ([np.full((2, 2), np.nan)], [np.ones((1, 2, 2))], {}, "image 0: .*not finite"),
+        ([np.full((2, 2), np.nan)], [np.ones((1, 2, 2))], {}, "map 0 is not finite"),
         ([np.ones((2, 2))], [np.ones((2, 2))], {}, "image 0: masks must have shape"),
         ([np.ones((2, 2))], [np.ones((1, 2, 2))], {"selection": "matched"}, "'matched' takes as"),
         ([np.ones((2, 2))], [np.ones((1, 2, 2))], {"ties": "no"}, "ties must be one of"),
@@ -140,6 +140,13 @@ def test_what_does_not_fit_is_named(
 ) -> None:
     with pytest.raises(InputError, match=message):
         overlaps(maps, masks, **options)
+
+
+def test_a_map_that_is_not_finite_is_named_by_its_image() -> None:
+    maps = [np.ones((2, 2)), np.ones((2, 2)), np.full((2, 2), np.nan)]
+    with pytest.raises(MapError, match=r"^map 2 is not finite: 4 NaN") as caught:
+        overlaps(maps, [np.ones((1, 2, 2))] * 3)
+    assert caught.value.index == 2
 
 
 def test_ignore_must_fit_the_masks() -> None:

@@ -26,7 +26,7 @@ export class ApiError extends Error {
   }
 }
 
-/** An address of the API; null, undefined and empty words are left out. */
+/** An address; null, undefined and empty words are left out, the others keep the order given. */
 export function urlOf(path: string, query: Query = {}): string {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -217,13 +217,13 @@ export interface Choice {
   model: string;
   /** Name of the method that made the maps. */
   method: string;
-  /** From 0; null: the method has no layers. */
+  /** From 0; null: the method has no layers, or halves of the images have each their own, which `why` names. */
   layer: number | null;
   /** From 0; null: heads are fused. */
   head: number | null;
   /** What is explained; empty: no class. */
   target: string;
-  /** Of a method that draws; null: it draws nothing. */
+  /** Of a method that draws; null: it draws nothing, or scores are means over its seeds. */
   seed: number | null;
   /** percentile, mass60, mean or matched. */
   selection: string;
@@ -973,7 +973,7 @@ export interface ImagePage {
   items: ImageSummary[];
 }
 
-/** One image's IoU over the percentiles. */
+/** One image's score over the percentiles. */
 export interface ImagePercentiles {
   /** Id of the image. */
   image: string;
@@ -3009,42 +3009,6 @@ export function getImageHeads(imageId: string, query: GetImageHeadsQuery = {}, a
   return ask<ImageHeads>(urlOf(`/api/metrics/${encodeURIComponent(imageId)}/heads`, query), asked);
 }
 
-export type GetExemplarsQuery = {
-  /** Label of regions, or one above theirs: list these in place of images. */
-  label?: string | null;
-  /** How many at most. */
-  limit?: number | string | null;
-  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
-  v?: string | null;
-  /** Full name of a model; a base stands for all its variants. */
-  model?: string | null;
-  /** Name of a method. */
-  method?: string | null;
-  /** From 0; heads are fused unless given. */
-  head?: number | null | string;
-  /** What is explained. */
-  target?: string | null;
-  /** Of a method that draws random numbers. */
-  seed?: number | null | string;
-  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
-  percentile?: number | null | string;
-  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
-  selection?: string | null;
-  /** What pixels equal to the threshold get: a share each, or all. */
-  ties?: "share" | "include" | null;
-  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
-  layer?: number | "best" | "last" | "split" | null | string;
-  /** A score that the study stored, metric[@threshold]. */
-  metric?: string | null;
-};
-
-export const getExemplarsWords: readonly string[] = ["label", "limit", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
-
-/** Images on which a head does best */
-export function getExemplars(query: GetExemplarsQuery = {}, asked?: Asked): Promise<Exemplars> {
-  return ask<Exemplars>(urlOf("/api/heads/exemplars", query), asked);
-}
-
 export type SimilarityQuery = {
   /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
   v?: string | null;
@@ -3321,6 +3285,42 @@ export const headMatrixWords: readonly string[] = ["min_count", "v", "model", "m
 /** Heads by labels of regions */
 export function headMatrix(query: HeadMatrixQuery = {}, asked?: Asked): Promise<HeadMatrix> {
   return ask<HeadMatrix>(urlOf("/api/heads/matrix", query), asked);
+}
+
+export type GetExemplarsQuery = {
+  /** Label of regions, or one above theirs: list these in place of images. */
+  label?: string | null;
+  /** How many at most. */
+  limit?: number | string | null;
+  /** Version of the store that is wanted (see /api/progress): the answer may then be kept for ever. */
+  v?: string | null;
+  /** Full name of a model; a base stands for all its variants. */
+  model?: string | null;
+  /** Name of a method. */
+  method?: string | null;
+  /** From 0; heads are fused unless given. */
+  head?: number | null | string;
+  /** What is explained. */
+  target?: string | null;
+  /** Of a method that draws random numbers. */
+  seed?: number | null | string;
+  /** Any number between 0 and 100; 90 selects the top 10% of pixels. */
+  percentile?: number | null | string;
+  /** How pixels are selected: percentile, mass60 (or another share), mean, matched. */
+  selection?: string | null;
+  /** What pixels equal to the threshold get: a share each, or all. */
+  ties?: "share" | "include" | null;
+  /** From 0; or best (on the same images), last, or split (for each half of the images that which did best on the other half). */
+  layer?: number | "best" | "last" | "split" | null | string;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
+};
+
+export const getExemplarsWords: readonly string[] = ["label", "limit", "v", "model", "method", "head", "target", "seed", "percentile", "selection", "ties", "layer", "metric"];
+
+/** Images on which a head does best */
+export function getExemplars(query: GetExemplarsQuery = {}, asked?: Asked): Promise<Exemplars> {
+  return ask<Exemplars>(urlOf("/api/heads/exemplars", query), asked);
 }
 
 export type CompareQuery = {

@@ -163,11 +163,6 @@ export function useImageLayers(id: string, words: RegionWords, options?: Options
   return useAsked(["image layers", id, query], (asked) => Api.getImageLayers(id, query, asked), options);
 }
 
-export function useImagePercentiles(id: string, words: RegionWords, options?: Options): Result<Api.ImagePercentiles> {
-  const query = known<Api.GetImagePercentilesQuery>(words, Api.getImagePercentilesWords);
-  return useAsked(["image percentiles", id, query], (asked) => Api.getImagePercentiles(id, query, asked), options);
-}
-
 export function useImageModels(id: string, words: RegionWords, options?: Options): Result<Api.ImageModels> {
   const query = known<Api.GetImageModelsQuery>(words, Api.getImageModelsWords);
   return useAsked(["image models", id, query], (asked) => Api.getImageModels(id, query, asked), options);

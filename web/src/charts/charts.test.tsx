@@ -90,6 +90,16 @@ describe("HeatTable", () => {
     expect(picked).toHaveBeenCalledWith(1, 0);
   });
 
+  it("has buttons for rows that can be picked", () => {
+    const [picked, row] = [vi.fn(), vi.fn()];
+    draw(<HeatTable label="t" {...table} onPick={picked} onPickRow={row} />);
+    const button = box.querySelectorAll(".row-name")[1] ?? null;
+    expect([button?.getAttribute("role"), button?.getAttribute("tabindex"), button?.getAttribute("aria-label")]).toEqual(["button", "0", "R1"]);
+    key(button, "Enter");
+    expect(row).toHaveBeenCalledWith(1);
+    expect(picked).not.toHaveBeenCalled();
+  });
+
   it("gives all its numbers", () => {
     expect(heatData(table).rows).toEqual([["R0", "C0", 0.1], ["R0", "C1", null], ["R1", "C0", 0.2], ["R1", "C1", 0.3]]);
   });

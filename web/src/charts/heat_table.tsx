@@ -28,8 +28,6 @@ export interface HeatTableProps {
   reverse?: boolean;
   onPick?: (row: number, column: number) => void;
   onPickRow?: (row: number) => void;
-  onPickColumn?: (column: number) => void;
-  rowLabel?: string;
   columnLabel?: string;
   format?: (value: number | null) => string;
   /** Height of a cell. */
@@ -44,6 +42,7 @@ export interface HeatTableProps {
 const LEAST_TEXT_WIDTH = 30;
 const LEAST_CELL = 16;
 const MOST_CELL = 74;
+const SCALE_STEPS = 24;
 
 function extent(props: HeatTableProps): readonly [number, number] {
   if (props.domain) return props.domain;
@@ -82,7 +81,7 @@ function layoutOf({ rows, columns, size = 24, columnLabel }: HeatTableProps, wid
   return { left, top, width: Math.max(width, left + cell * columns.length + spare), height: top + rows.length * size + 4, cell };
 }
 
-/** A table of coloured cells. One tab stop: arrows move, Enter picks. */
+/** A table of coloured cells. One tab stop, beside rows that are buttons: arrows move, Enter picks. */
 export function HeatTable(props: HeatTableProps) {
   const { label, rows, columns, cell, kind = "sequential", reverse, onPick, size = 24, current } = props;
   const [box, room] = useSize<HTMLDivElement>();
@@ -143,16 +142,7 @@ export function HeatTable(props: HeatTableProps) {
         <Heads props={props} layout={layout} at={at} />
         {rows.map((row, r) => (
           <g key={row.key}>
-            <text
-              className={props.onPickRow ? "row-name link" : "row-name"}
-              x={layout.left - 8}
-              y={layout.top + (r + 0.5) * size}
-              textAnchor="end"
-              onClick={() => props.onPickRow?.(r)}
-            >
-              {fitText(row.detail ? `${row.name} ${row.detail}` : row.name, layout.left - 8)}
-              <title>{row.detail ? `${row.name} ${row.detail}` : row.name}</title>
-            </text>
+            <RowName row={row} layout={layout} y={layout.top + (r + 0.5) * size} onPick={props.onPickRow && (() => props.onPickRow?.(r))} />
             {columns.map((column, c) => {
               const { value, text, marked } = cell(r, c);
               const share = value === null ? null : shareOf(value);
@@ -194,6 +184,31 @@ export function HeatTable(props: HeatTableProps) {
   );
 }
 
+interface RowNameProps {
+  row: HeatTableProps["rows"][number];
+  layout: Layout;
+  y: number;
+  onPick: (() => void) | undefined;
+}
+
+/** The name of a row; a button where rows can be picked. */
+function RowName({ row, layout, y, onPick }: RowNameProps) {
+  const name = row.detail ? `${row.name} ${row.detail}` : row.name;
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    onPick?.();
+  };
+  const button = onPick && { role: "button", tabIndex: 0, "aria-label": name, onClick: onPick, onKeyDown: press };
+  return (
+    <text className={onPick ? "row-name link" : "row-name"} x={layout.left - 8} y={y} textAnchor="end" {...button}>
+      {fitText(name, layout.left - 8)}
+      <title>{name}</title>
+    </text>
+  );
+}
+
 interface HeadsProps {
   props: HeatTableProps;
   layout: Layout;
@@ -211,9 +226,8 @@ function Heads({ props, layout, at }: HeadsProps) {
         return (
           <text
             key={column.key}
-            className={props.onPickColumn ? "column-name link" : "column-name"}
+            className="column-name"
             transform={`translate(${x} ${y}) rotate(-48)`}
-            onClick={() => props.onPickColumn?.(index)}
           >
             {fitText(column.name, 150)}
             <title>{column.detail ? `${column.name}: ${column.detail}` : column.name}</title>
@@ -234,18 +248,13 @@ interface ScaleBarProps {
 
 /** What the colours of cells say. */
 export function ScaleBar({ domain, kind = "sequential", reverse, label, format = (value) => score(value) }: ScaleBarProps) {
-  const shares = [0, 0.25, 0.5, 0.75, 1];
-  const stops = shares.map((share) => cellColour(reverse ? 1 - share : share, kind));
   return (
     <div className="scale-bar">
       <span>{format(domain[0])}</span>
       <svg width="120" height="10" aria-hidden="true">
-        {stops.slice(0, -1).map((_, index) => {
-          const steps = 6;
-          return Array.from({ length: steps }, (__, part) => {
-            const share = (index + part / steps) / (stops.length - 1);
-            return <rect key={part} x={share * 120} width={120 / (4 * steps) + 0.5} height={10} style={{ fill: cellColour(reverse ? 1 - share : share, kind) }} />;
-          });
+        {Array.from({ length: SCALE_STEPS }, (_, step) => {
+          const share = step / SCALE_STEPS;
+          return <rect key={step} x={share * 120} width={120 / SCALE_STEPS + 0.5} height={10} style={{ fill: cellColour(reverse ? 1 - share : share, kind) }} />;
         })}
       </svg>
       <span>{format(domain[1])}</span>

@@ -61,11 +61,15 @@ function methodOptions(study: StudyInfo, model: string): Choosable[] {
   }));
 }
 
-const TABLE_LAYERS: readonly Choosable[] = [
-  { value: "best", label: "best (on these images)" },
+/** How tables choose a layer. */
+export const LAYER_RULES: readonly Choosable[] = [
+  { value: "best", label: "best (same images)" },
+  { value: "split", label: "best, chosen on the other half" },
   { value: "last", label: "last" },
-  { value: "split", label: "best of the other half" },
 ];
+
+/** The same where the address does not name what is usual. */
+export const OPEN_LAYER_RULES = LAYER_RULES.map((rule) => (rule.value === "best" ? { ...rule, value: "" } : rule));
 
 function numbers(found: readonly number[]): Choosable[] {
   return found.map((number) => ({ value: String(number), label: String(number) }));
@@ -109,7 +113,7 @@ export function ChoiceFields({ study, asked, choice, onChange, table }: ChoiceFi
         <Select
           label="Layer"
           value={asked.layer}
-          options={withAsked([open(asked.layer, chosenLayer), ...(table ? TABLE_LAYERS : []), ...numbers(layers)], asked.layer)}
+          options={withAsked([open(asked.layer, chosenLayer), ...(table ? LAYER_RULES : []), ...numbers(layers)], asked.layer)}
           onChange={set("layer")}
         />
       )}

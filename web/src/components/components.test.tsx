@@ -1,7 +1,7 @@
 import { act } from "react";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { DataTable, Score, Slider, compareCells, tableData, type Column } from ".";
+import { DataTable, Score, Slider, Tip, compareCells, tableData, type Column } from ".";
 import { drawnBox } from "../drawn";
 
 const { box, draw } = drawnBox();
@@ -64,4 +64,42 @@ it("Slider keeps typed numbers inside its range", () => {
     field?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
   });
   expect(changed).toHaveBeenCalledWith(99);
+});
+
+describe("Tip", () => {
+  const bubble = () => document.querySelector("[role=tooltip]");
+  // React hears that the mouse enters and leaves by what it comes from and goes to.
+  const move = (from: Element, to: Element) => {
+    act(() => {
+      from.dispatchEvent(new MouseEvent("mouseout", { bubbles: true, relatedTarget: to }));
+      to.dispatchEvent(new MouseEvent("mouseover", { bubbles: true, relatedTarget: from }));
+    });
+  };
+  const wait = () => act(() => vi.advanceTimersByTime(1000));
+  const hovered = () => {
+    vi.useFakeTimers();
+    draw(<Tip text="what it means">IoU</Tip>);
+    const term = box.querySelector("button")!;
+    move(document.body, term);
+    return term;
+  };
+  afterEach(() => void vi.useRealTimers());
+
+  it("goes with Escape wherever the focus is", () => {
+    hovered();
+    expect(bubble()?.textContent).toBe("what it means");
+    act(() => void document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })));
+    expect(bubble()).toBeNull();
+  });
+
+  it("stays while the mouse is on it, and goes when that has left", () => {
+    const term = hovered();
+    move(term, document.body); // the gap between the two
+    move(document.body, bubble()!);
+    wait();
+    expect(bubble()).not.toBeNull();
+    move(bubble()!, document.body);
+    wait();
+    expect(bubble()).toBeNull();
+  });
 });

@@ -1,5 +1,5 @@
 /** Explanations that show on hover, focus and touch, and go with Escape. */
-import { useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { createPortal } from "react-dom";
 
 import { useMetricTable } from "../api/queries";
@@ -8,6 +8,8 @@ import { metricParts, short } from "../format";
 
 const GAP = 6;
 const EDGE = 8;
+/** How long a bubble stays once the mouse has left: it must get over the gap to the bubble itself. */
+const LINGERS_MS = 150;
 
 interface TipProps {
   /** What is explained. */
@@ -16,22 +18,47 @@ interface TipProps {
   text: ReactNode;
 }
 
+/** What the mouse and the focus do to a bubble; Escape closes it wherever the focus is. */
+function useOpen() {
+  const [hovered, setHovered] = useState(false);
+  const [focused, setFocused] = useState(false);
+  const leaving = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const open = hovered || focused;
+  useEffect(() => {
+    if (!open) return;
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      setHovered(false);
+      setFocused(false);
+    };
+    document.addEventListener("keydown", close);
+    return () => document.removeEventListener("keydown", close);
+  }, [open]);
+  useEffect(() => () => clearTimeout(leaving.current), []);
+  const hover = (on: boolean) => {
+    clearTimeout(leaving.current);
+    if (on) setHovered(true);
+    else leaving.current = setTimeout(() => setHovered(false), LINGERS_MS);
+  };
+  return { open, hover, focus: setFocused };
+}
+
 /** A term with an explanation. */
 export function Tip({ children, text }: TipProps) {
   const id = useId();
-  const [open, setOpen] = useState(false);
+  const { open, hover, focus } = useOpen();
   const term = useRef<HTMLButtonElement>(null);
+  // The bubble is inside for React, so that the mouse on it has not left.
   return (
-    <span className="tip" onMouseEnter={() => setOpen(true)} onMouseLeave={() => setOpen(false)}>
+    <span className="tip" onMouseEnter={() => hover(true)} onMouseLeave={() => hover(false)}>
       <button
         ref={term}
         type="button"
         aria-describedby={open ? id : undefined}
         aria-expanded={open}
-        onFocus={() => setOpen(true)}
-        onBlur={() => setOpen(false)}
-        onClick={() => setOpen(true)}
-        onKeyDown={(event) => event.key === "Escape" && setOpen(false)}
+        onFocus={() => focus(true)}
+        onBlur={() => focus(false)}
+        onClick={(event) => (event.detail === 0 ? focus : hover)(true)}
       >
         {children}
       </button>
@@ -65,7 +92,7 @@ function Bubble({ id, at, children }: BubbleProps) {
     box.style.top = `${top}px`;
   });
   return createPortal(
-    <div ref={bubble} id={id} role="tooltip" className="bubble">
+    <div ref={bubble} id={id} role="tooltip" className="bubble" onClick={(event) => event.stopPropagation()}>
       {children}
     </div>,
     document.body,

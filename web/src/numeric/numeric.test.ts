@@ -11,7 +11,6 @@ import {
   scoreAt,
   select,
   sortMap,
-  thresholdOf,
   unionOf,
   weightsOf,
 } from "./index";
@@ -99,7 +98,6 @@ describe("weights of pixels", () => {
     const sorted = sortMap(Float32Array.of(9, 1, 2, 3), "positive", Uint8Array.of(1, 0, 0, 0));
     const selected = select(sorted, share(60), 0);
     expect(weightsOf(sorted, selected)[0]).toBe(0);
-    expect(thresholdOf(sorted, selected)).toBe(2);
   });
 
   it("are none where the rule is undefined", () => {
@@ -107,7 +105,6 @@ describe("weights of pixels", () => {
     const selected = select(sorted, { ...share(0), selection: "mass60" }, 0);
     expect(selected.budget).toBeNaN();
     expect([...weightsOf(sorted, selected)]).toEqual([0, 0, 0, 0]);
-    expect(thresholdOf(sorted, selected)).toBeNaN();
   });
 });
 

@@ -67,11 +67,6 @@ export function weightsOf(sorted: Sorted, selected: Selected): Float32Array {
   return weights;
 }
 
-/** Return the lowest selected value; NaN where nothing is selected. */
-export function thresholdOf(sorted: Sorted, selected: Selected): number {
-  return selected.start < sorted.kept ? (sorted.values[selected.start] as number) : NaN;
-}
-
 function aboveMean({ values, kept, energy }: Sorted): number {
   if (values[0] === values[kept - 1]) return kept;
   const mean = energy * (1 + ROUNDING);

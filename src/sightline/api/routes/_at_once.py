@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from sightline.analysis.on_demand import MapKey
+from sightline.analysis.one_map import MapKey
 from sightline.api.choice import AskedMap, choose_map
 from sightline.api.routes._single import key_of, on_demand, whole_scores
 from sightline.api.state import Served

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from sightline.api.choice import AskedTable, choose_line, find_where
+from sightline.api.choice import (
+    AskedTable,
+    check_ties,
+    choose_line,
+    find_where,
+    refuse_words,
+    stored_name,
+    threshold_of,
+)
 from sightline.api.problems import Refusal, naming, wrong
 from sightline.api.routes._keeping import keep
 from sightline.metrics import METRICS
-from sightline.metrics.selection import Threshold
 from sightline.report._feed import directed_metrics
 from sightline.report._feeds_scores import RANKED
 from sightline.report._lines import Lines, lines_where
 from sightline.report.feeding import StoreFigures
 from sightline.report.scores import Scored
-from sightline.results._catalogue import BASELINE, Where
-from sightline.results._views import full_name
+from sightline.results._catalogue import Where
 from sightline.results.leaderboard import CHOSEN, so_far
 
 if TYPE_CHECKING:
@@ -28,20 +34,15 @@ if TYPE_CHECKING:
     from sightline.results._views import Name
 
 __all__ = [
-    "Headed",
     "asked",
     "board",
-    "choose_heads",
-    "head_matrix",
-    "head_ranking",
+    "given_words",
     "label_breakdown",
     "lines_of",
     "progression",
     "ranking",
     "style_breakdown",
     "sweep",
-    "threshold_of",
-    "with_heads",
 ]
 
 _SIGNIFICANT = 0.05
@@ -58,40 +59,13 @@ def asked(served: Served, words: AskedTable) -> AskedTable:
     Refusal
         422, if words ask for what tables over all images do not have: they hold what was stored.
     """
-    stored = served.study["ties"]
-    if words.ties not in (None, stored):
-        raise wrong(
-            f"ties must be {stored!r}, as the study has it: tables hold what was stored; "
-            "scores of one image take any",
-            "ties",
-        )
-    token = threshold_of(words)
-    if token is None or words.metric is not None:
+    check_ties(served, words)
+    if words.metric is not None or threshold_of(words) is None:
         return words
-    metric = f"iou@{token}"
-    if metric not in served.results.metrics:
-        known = [one for one in served.results.metrics if one.startswith("iou@")]
-        field = "selection" if words.selection not in (None, "percentile") else "percentile"
-        raise wrong(
-            f"{metric} was not stored; stored: {', '.join(known) or 'none'}. Scores of one image "
-            "take any percentile and selection",
-            field,
-        )
-    return replace(words, metric=metric)
+    return replace(words, metric=str(stored_name(served, words)))
 
 
-def threshold_of(words: AskedTable) -> str | None:
-    """Return the threshold that percentile or selection name; None where neither does."""
-    if words.selection not in (None, "percentile"):
-        with naming("selection"):
-            return str(Threshold.parse(str(words.selection)))
-    if words.percentile is None:
-        return "90" if words.selection == "percentile" else None
-    with naming("percentile"):
-        return str(Threshold.parse(f"{words.percentile:g}"))
-
-
-def _given(words: AskedTable) -> dict[str, Any]:
+def given_words(words: AskedTable) -> dict[str, Any]:
     """Return the words that choose maps, as `Results` takes them."""
     fields = ("model", "method", "layer", "head", "target", "seed")
     return {field: getattr(words, field) for field in fields}
@@ -143,9 +117,10 @@ def _noted(frame: pd.DataFrame, *more: str) -> pd.DataFrame:
 
 def progression(served: Served, words: AskedTable) -> pd.DataFrame:
     """Return a line for each model, method, target and layer; equal baselines are one."""
-    words = replace(asked(served, words), layer=None)
+    refuse_words(words, ("layer",), "the table of all layers")
+    words = asked(served, words)
     name, _ = _named(served, words)
-    given = _given(words)
+    given = given_words(words)
     del given["layer"]
     key = ("progression", name, words)
     frame = keep(served, key, lambda: served.results.layer_progression(str(name), **given))
@@ -154,6 +129,9 @@ def progression(served: Served, words: AskedTable) -> pd.DataFrame:
 
 def sweep(served: Served, words: AskedTable) -> pd.DataFrame:
     """Return a line for each model, method, target and percentile; equal baselines are one."""
+    served.name(None)  # says so where nothing is stored yet
+    check_ties(served, words)
+    refuse_words(words, ("percentile", "selection"), "the table of all percentiles")
     metric = (words.metric or "iou").partition("@")[0]
     known = dict.fromkeys(one.partition("@")[0] for one in served.results.metrics if "@" in one)
     if metric not in known:
@@ -162,10 +140,10 @@ def sweep(served: Served, words: AskedTable) -> pd.DataFrame:
             f"got {metric!r}",
             "metric",
         )
-    words = replace(words, metric=None, percentile=None, selection=None)
+    words = replace(words, metric=None)
     find_where(served, words, words.layer)
     key = ("sweep", metric, words)
-    given = _given(words)
+    given = given_words(words)
     frame = keep(served, key, lambda: served.results.percentile_sweep(metric, **given))
     return _called(frame, lines_of(served, replace(words, layer=None)))
 
@@ -266,16 +244,15 @@ def label_breakdown(
     served: Served, words: AskedTable, ancestors: bool
 ) -> tuple[pd.DataFrame, Choice, str]:
     """Return the regions' scores by label, whose maps they are of, and the threshold."""
-    token = threshold_of(words)
-    if token is None and words.metric is not None and "@" in words.metric:
-        token = words.metric.partition("@")[2]
+    named = (words.metric or "").partition("@")[2]
+    token = named or threshold_of(words)
     lead = f"iou@{token or _usual(served)}"
     words = asked(served, words)
     known = lead if lead in served.results.metrics else None
     chosen = choose_line(served, replace(words, metric=known))
-    given = _given(words)
+    given = given_words(words)
     key = ("labels", words, token, ancestors)
-    with naming("percentile"):
+    with naming("metric" if named else "percentile"):
         frame = keep(
             served,
             key,
@@ -297,90 +274,6 @@ def style_breakdown(served: Served, words: AskedTable) -> tuple[pd.DataFrame, Ch
     words = asked(served, words)
     chosen = choose_line(served, words)
     key = ("styles", chosen.name, words)
-    given = _given(words)
+    given = given_words(words)
     frame = keep(served, key, lambda: served.results.style_breakdown(str(chosen.name), **given))
     return frame, chosen
-
-
-# --- heads ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Headed:
-    """Whose heads a table is about.
-
-    Attributes
-    ----------
-    choice
-        As answers tell it; its layer is null unless one was asked for.
-    name
-        The score.
-    given
-        As `Results` takes the words.
-    """
-
-    choice: Choice
-    name: Name
-    given: dict[str, Any]
-
-
-def choose_heads(served: Served, words: AskedTable, *, regions: bool = False) -> Headed:
-    """Choose the model and method whose single heads are looked at.
-
-    Raises
-    ------
-    Refusal
-        404, if no single heads are stored; 422, if none are of what was asked.
-    """
-    words = replace(asked(served, words), head=None, seed=None)
-    if isinstance(words.layer, str):
-        raise wrong(f"layer must be a number: heads are of layers; got {words.layer!r}", "layer")
-    pairs = with_heads(served)
-    if not pairs:
-        raise Refusal(
-            404, "no single heads are stored; a study with `heads: all` in its file stores them"
-        )
-    lead = choose_line(served, words, regions=regions)
-    frame = board(served, replace(words, metric=str(lead.name), percentile=None, selection=None))
-    for line in frame.itertuples(index=False):
-        if (line.model, line.method) in pairs and line.group != BASELINE:
-            return _headed(served, words, str(line.model), str(line.method), regions)
-    told = ", ".join(f"{model} {method}" for model, method in sorted(pairs))
-    field = "method" if words.method is not None else "model"
-    raise wrong(f"no single heads of these maps are stored; stored: {told}", field)
-
-
-def with_heads(served: Served) -> set[tuple[str, str]]:
-    """Return the models and methods of which single heads are stored."""
-    return {
-        (full_name(one), one["method"])
-        for one in served.manifest["sources"]
-        if not one["check"] and any(head is not None for head in one["heads"])
-    }
-
-
-def _headed(served: Served, words: AskedTable, model: str, method: str, regions: bool) -> Headed:
-    chosen = choose_line(served, replace(words, model=model, method=method), regions=regions)
-    own = {"model": words.model == model, "method": words.method == method}
-    told = tuple(field for field, asked_for in own.items() if not asked_for)
-    others = tuple(one for one in chosen.choice.chosen if one not in ("layer", *told))
-    target = chosen.choice.target
-    update: dict[str, Any] = {"chosen": told + others, "layer": words.layer}
-    update["why"] = "the best line that has single heads" if told else ""
-    choice = chosen.choice.model_copy(update=update)
-    given = {"model": model, "method": method, "layer": words.layer, "target": target or None}
-    return Headed(choice, chosen.name, given)
-
-
-def head_ranking(served: Served, headed: Headed) -> pd.DataFrame:
-    """Return the heads, the best first."""
-    key = ("heads", headed.name, tuple(headed.given.items()))
-    return keep(served, key, lambda: served.results.head_ranking(str(headed.name), **headed.given))
-
-
-def head_matrix(served: Served, headed: Headed) -> pd.DataFrame:
-    """Return heads by labels of regions."""
-    key = ("head matrix", headed.name, tuple(headed.given.items()))
-    return keep(
-        served, key, lambda: served.results.head_feature_matrix(str(headed.name), **headed.given)
-    )

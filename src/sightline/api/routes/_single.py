@@ -11,7 +11,8 @@ from typing import Any
 from sightline.analysis._whole import PERCENTILES, WholeScores
 from sightline.analysis.image_figures import DatasetMeans
 from sightline.analysis.image_maps import figure_of
-from sightline.analysis.on_demand import MapKey, NoMapError, OnDemand, OneMap, Rule, scores_of
+from sightline.analysis.on_demand import NoMapError, OnDemand
+from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
 from sightline.api.problems import Refusal, not_found
 from sightline.api.schemas import Choice
 from sightline.api.state import Served

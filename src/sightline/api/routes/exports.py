@@ -21,6 +21,8 @@ from fastapi.responses import Response, StreamingResponse
 from sightline.api.choice import AskedTable, TableWords, choose_line, find_where
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store
 from sightline.api.routes import _frames as frames
+from sightline.api.routes import heads
+from sightline.api.routes.system import study_yaml
 from sightline.api.state import Here, Served
 from sightline.records import SightlineError
 from sightline.report.feeding import Choice as FigureChoice
@@ -114,7 +116,7 @@ def _names(served: Served) -> Iterator[str]:
         return
     yield from (name for name in _TEXTS if name not in ("study.yml", "manifest.json"))
     for name in (*_TABLES, "rows.csv"):
-        if name not in ("heads.csv", "head_matrix.csv") or frames.with_heads(served):
+        if name not in ("heads.csv", "head_matrix.csv") or heads.with_heads(served):
             yield name
     if find_spec("matplotlib") is not None:
         for name in _drawable(served):
@@ -146,13 +148,8 @@ def _headers(served: Served, name: str) -> dict[str, str]:
 def _images(served: Served, words: AskedTable, _: bool) -> pd.DataFrame:
     """Return the score of each image, as the gallery shows it."""
     words = frames.asked(served, words)
-    find_where(served, words, words.layer)
     chosen = choose_line(served, words)
-    given = {
-        name: getattr(words, name)
-        for name in ("model", "method", "layer", "head", "target", "seed")
-    }
-    frame = served.results.images(str(chosen.name), **given)
+    frame = served.results.images(str(chosen.name), **frames.given_words(words))
     frame.insert(1, "metric", str(chosen.name))
     frame["labels"] = ["; ".join(labels) for labels in frame["labels"]]
     return frame
@@ -163,8 +160,8 @@ def _ranking(served: Served, words: AskedTable, _: bool) -> pd.DataFrame:
 
 
 def _heads(served: Served, words: AskedTable, _: bool) -> pd.DataFrame:
-    headed = frames.choose_heads(served, words)
-    frame = frames.head_ranking(served, headed).copy()
+    headed = heads.choose_heads(served, words)
+    frame = heads.ranking_of(served, headed).copy()
     told = {"model": headed.choice.model, "method": headed.choice.method}
     for place, (name, value) in enumerate((told | {"metric": str(headed.name)}).items()):
         frame.insert(place, name, value)
@@ -172,8 +169,8 @@ def _heads(served: Served, words: AskedTable, _: bool) -> pd.DataFrame:
 
 
 def _head_matrix(served: Served, words: AskedTable, _: bool) -> pd.DataFrame:
-    headed = frames.choose_heads(served, words, regions=True)
-    return frames.head_matrix(served, headed).reset_index()
+    headed = heads.choose_heads(served, words, regions=True)
+    return heads.matrix_of(served, headed).reset_index()
 
 
 def _summary(served: Served, words: AskedTable, _: bool) -> pd.DataFrame:
@@ -228,10 +225,6 @@ def _rows(served: Served) -> Iterator[bytes]:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _study(served: Served) -> str:
-    return read_plain(served.results.path / "study.yml").decode("utf-8")
-
-
 def _manifest(served: Served) -> str:
     return read_plain(served.results.path / "manifest.json").decode("utf-8")
 
@@ -244,7 +237,7 @@ def _table_one(served: Served, form: str) -> str:
 
 
 _TEXTS: Mapping[str, Callable[[Served], str]] = {
-    "study.yml": _study,
+    "study.yml": study_yaml,
     "manifest.json": _manifest,
     "table1.tex": lambda served: _table_one(served, "tex"),
     "table1.md": lambda served: _table_one(served, "md"),

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Response
 from PIL import Image as Picture
 
-from sightline.api.choice import Chosen, TableWords, choose_line, read_words
+from sightline.api.choice import Chosen, TableWords, check_ties, choose_line, read_words
 from sightline.api.outlines import outline_of
-from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
+from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, picture, wrong
 from sightline.api.routes.system import ancestors
 from sightline.api.schemas import ImageDetail, ImagePage, ImageSummary, Prediction, RegionInfo, Warn
 from sightline.api.state import Here, Image, Served
@@ -27,9 +27,9 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["images"])
 
-# Below this, a part of the annotated area was cut off.
 # Fields that an image has in lists and alone.
 _FACTS = ("image", "labels", "split", "width", "height", "area")
+# Below this, a part of the annotated area was cut off.
 _WHOLE = 1 - 1e-6
 _LOST = ("outside", "hidden")
 _SHOWN_BY_BROWSERS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
@@ -100,6 +100,7 @@ def images(served: Here, words: TableWords, asked: _Filters) -> ImagePage:
     `metric` says which score, and by which a choice is made where words are left out; `sort` may
     be another.
     """
+    check_ties(served, words)
     chosen = choose_line(served, words)
     scored = _scored(served, chosen.name, chosen)
     wanted, notes = _filtered(served, asked, scored)
@@ -322,16 +323,11 @@ def _predictions(served: Served) -> dict[str, tuple[Prediction, ...]]:
 # --- pictures ------------------------------------------------------------------------------------
 
 
-def _picture(*kinds: str) -> dict[int | str, dict[str, Any]]:
-    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
-    return {200: {"description": "The picture.", "content": content}, **PROBLEMS}
-
-
 @router.get(
     "/api/images/{image_id}/file",
     response_class=Response,
     summary="The picture of an image",
-    responses=_picture(*_SHOWN_BY_BROWSERS.values()),
+    responses={**picture(*_SHOWN_BY_BROWSERS.values()), **PROBLEMS},
 )
 def image_file(image_id: str, served: Here) -> Response:
     """Send an image as browsers show it: its file, or a PNG of what is drawn or of other kinds."""
@@ -347,7 +343,7 @@ def image_file(image_id: str, served: Here) -> Response:
     "/api/images/{image_id}/thumbnail",
     response_class=Response,
     summary="A small picture of an image",
-    responses=_picture("image/jpeg"),
+    responses={**picture("image/jpeg"), **PROBLEMS},
 )
 def image_thumbnail(
     image_id: str,

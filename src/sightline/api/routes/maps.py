@@ -10,12 +10,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from PIL import Image
 
-from sightline.analysis.on_demand import OneMap
+from sightline.analysis.one_map import OneMap
 from sightline.api.binary import MEDIA_TYPE, encode_map
 from sightline.api.choice import AskedMap, MapWords, choose_map
 from sightline.api.colours import Palette
 from sightline.api.drawing import coloured, mixed, outlined, to_png
-from sightline.api.problems import PROBLEMS, of_store
+from sightline.api.problems import PROBLEMS, of_store, picture
 from sightline.api.routes._at_once import answered, map_there
 from sightline.api.routes._single import map_of, on_demand
 from sightline.api.schemas import Choice, MapHeader, MapPlace
@@ -33,12 +33,6 @@ BINARY: dict[int | str, dict[str, Any]] = {
         "first, each filled up to whole bytes), and one for the pixels that do not count, where "
         "the header says so.",
         "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
-_PNG: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "A picture.",
-        "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
 # Longer side of a picture unless asked for.
@@ -139,7 +133,7 @@ def get_map_header(served: Here, image_id: str, words: MapWords) -> MapHeader:
     "/api/maps/{image_id}/heatmap.png",
     summary="One map in colours",
     response_class=Response,
-    responses={**_PNG, **PROBLEMS},
+    responses={**picture("image/png"), **PROBLEMS},
 )
 def get_heatmap(
     served: Here,
@@ -161,7 +155,7 @@ def get_heatmap(
     "/api/maps/{image_id}/overlay.png",
     summary="One map in colours over its image",
     response_class=Response,
-    responses={**_PNG, **PROBLEMS},
+    responses={**picture("image/png"), **PROBLEMS},
 )
 def get_overlay(
     served: Here,

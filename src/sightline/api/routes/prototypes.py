@@ -1,25 +1,18 @@
-"""Benchmarks of prototypes: what they found, prototypes and images behind it, changes made live."""
+"""Benchmarks of prototypes: what they found, and the prototypes and images behind it."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Body, Depends, Path, Query
-from fastapi.responses import Response
+from fastapi import APIRouter, Path
 
-from sightline.analysis.prototypes_live import AskedBenchmark, Changed, Pair, View, eight_bits
-from sightline.analysis.prototypes_live import shown as shown_as
-from sightline.api.choice import read_words
-from sightline.api.drawing import to_png
-from sightline.api.problems import PROBLEMS, SENT, Refusal, naming, not_found, of_store, wrong
+from sightline.analysis.prototypes_live import AskedBenchmark
+from sightline.api.problems import PROBLEMS, Refusal, not_found, of_store
 from sightline.api.routes._cells import plain
 from sightline.api.routes._keeping import keep
 from sightline.api.routes._prototype_words import (
     cautions,
-    live_sentence,
     nature_words,
     natures_sentence,
     premise_sentence,
@@ -30,8 +23,6 @@ from sightline.api.schemas import (
     AttributionInfo,
     BenchmarkPerturbation,
     Figure,
-    Live,
-    LiveAsked,
     PerturbationParam,
     PerturbationStep,
     PerturbationType,
@@ -44,8 +35,6 @@ from sightline.api.schemas import (
     PrototypeLine,
     PrototypeLines,
     PrototypeList,
-    PrototypeMatch,
-    PrototypeMatches,
     PrototypeNatures,
     PrototypePremise,
     PrototypeRelevance,
@@ -53,11 +42,21 @@ from sightline.api.schemas import (
     PrototypeWeight,
 )
 from sightline.api.state import Here, Served
-from sightline.prototypes.perturbations import PERTURBATIONS, Param, Perturbation, Step
+from sightline.prototypes.perturbations import PERTURBATIONS, Param, Perturbation
 from sightline.records import InputError, MissingPackageError, UnknownNameError
 from sightline.results import StoredBenchmark, benchmark_names, open_benchmark
 
-__all__ = ["router"]
+__all__ = [
+    "NamePart",
+    "NumberPart",
+    "asked_of",
+    "benchmark_of",
+    "line_of",
+    "most_said",
+    "router",
+    "stored_drops",
+    "way_of",
+]
 
 router = APIRouter(tags=["prototypes"])
 
@@ -67,21 +66,6 @@ _NONE = (
     "no benchmark of prototypes is stored; `sightline benchmark CONFIG.yml --model demo/protopnet "
     "--data facades --store STORE --name NAME` makes one"
 )
-_PICTURE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The picture.",
-        "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}},
-    },
-    **PROBLEMS,
-}
-_EXAMPLES = [
-    {"image": "facade-00000.png", "steps": [{"type": "hue", "params": {"factor": 0.2}}]},
-    {
-        "image": "facade-00000.png",
-        "prototype": 3,
-        "steps": [{"type": "saturation"}, {"type": "blur", "params": {"sigma": 4}}],
-    },
-]
 
 NamePart = Annotated[
     str,
@@ -94,42 +78,6 @@ NamePart = Annotated[
 NumberPart = Annotated[
     int, Path(description="Number of a prototype.", ge=0, le=10**6, examples=[3])
 ]
-ImagePart = Annotated[
-    str,
-    Path(
-        description="Id of an image of the benchmark's data.",
-        max_length=200,
-        examples=["facade-00000.png"],
-    ),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class AskedView:
-    """How an image is shown; none need be given."""
-
-    view: Annotated[
-        View,
-        Query(
-            description="The image as the network sees it; the patch: the cell with as much around "
-            "it; a box around the most relevant pixels, or the image cropped to it; the "
-            "attribution in colours."
-        ),
-    ] = "patch"
-    percentile: Annotated[
-        float, Query(ge=0, le=99.9, description="Of the box: 95 surrounds the top 5% of pixels.")
-    ] = 95
-    attribution: Annotated[
-        str | None,
-        Query(
-            max_length=40,
-            description="Which pixels make them similar; that of the benchmark unless given.",
-            examples=["upsampling"],
-        ),
-    ] = None
-
-
-ViewWords = Annotated[AskedView, Depends(read_words(AskedView))]
 
 
 # --- what is stored ------------------------------------------------------------------------------
@@ -147,10 +95,10 @@ def prototypes(served: Here) -> PrototypeList:
     names = benchmark_names(served.results.path)
     if not names:
         raise not_found(_NONE)
-    return PrototypeList(benchmarks=tuple(_summary(_open(served, name)) for name in names))
+    return PrototypeList(benchmarks=tuple(_summary(benchmark_of(served, name)) for name in names))
 
 
-def _open(served: Served, name: str) -> StoredBenchmark:
+def benchmark_of(served: Served, name: str) -> StoredBenchmark:
     """Return a benchmark of the store."""
     known = benchmark_names(served.results.path)
     if not known:
@@ -206,14 +154,14 @@ def _accuracy(found: StoredBenchmark) -> Figure:
 )
 def prototype_benchmark(served: Here, name: NamePart) -> PrototypeBenchmark:
     """Return a benchmark."""
-    found = _open(served, name)
+    found = benchmark_of(served, name)
     with of_store():
         made = _perturbations(found)
         types = [step.type for one in made for step in one.steps]
         effects = [one for one in _effects(found) if one.prototype is None]
         return PrototypeBenchmark(
             **_summary(found).model_dump(exclude={"covered"}),
-            attribution=_way(found),
+            attribution=way_of(found),
             relevance=_relevance(found),
             perturbations=made,
             effects=tuple(effects),
@@ -227,9 +175,13 @@ def prototype_benchmark(served: Here, name: NamePart) -> PrototypeBenchmark:
         )
 
 
-def _way(found: StoredBenchmark) -> str:
+def way_of(found: StoredBenchmark) -> str:
+    """Return the method, or the attribution by the name that it has now."""
+    from sightline.prototypes import ATTRIBUTIONS
+
     settings = found.about["settings"]
-    return str((settings["method"] or settings["attribution"])["name"])
+    name = str((settings["method"] or settings["attribution"])["name"])
+    return ATTRIBUTIONS[name].name if not settings["method"] and name in ATTRIBUTIONS else name
 
 
 def _note(found: StoredBenchmark) -> str:
@@ -372,7 +324,7 @@ def _attributions() -> tuple[AttributionInfo, ...]:
 )
 def prototype_lines(served: Here, name: NamePart) -> PrototypeLines:
     """Return all prototypes."""
-    found = _open(served, name)
+    found = benchmark_of(served, name)
     lines, note = _lines(served, found)
     return PrototypeLines(
         name=name,
@@ -405,7 +357,7 @@ def _make_lines(served: Served, found: StoredBenchmark) -> tuple[dict[int, Proto
             PrototypeLine,
             relevance.get(number, dict.fromkeys(_RELEVANT)),
             prototype=number,
-            label=_most(classes, weights, number, by_class=found.by_class),
+            label=most_said(classes, weights, number, by_class=found.by_class),
             weights=_weight_lines(classes, weights, number),
             source=_source(relevance.get(number)),
             nature=natures.get(number),
@@ -420,17 +372,24 @@ def _make_lines(served: Served, found: StoredBenchmark) -> tuple[dict[int, Proto
 _RELEVANT = ("mask_relevance", "energy_relevance", "energy_raw", "chance")
 
 
+def asked_of(served: Served, found: StoredBenchmark) -> AskedBenchmark:
+    """Return a benchmark whose model can be asked; it is loaded when it first is."""
+    if found.by_class:
+        raise Refusal(409, _note(found))
+    return served.kept(("asked benchmark", found.name), lambda: AskedBenchmark(found))
+
+
 def _weights(served: Served, found: StoredBenchmark) -> tuple[list[list[float]], str]:
     """Return what prototypes say for classes; none, and why, where the model cannot be asked."""
     if found.by_class:
         return [], _note(found)
     try:
-        return _asked(served, found).weights, ""
+        return asked_of(served, found).weights, ""
     except (InputError, UnknownNameError, MissingPackageError, OSError) as error:
         return [], f"Weights and pictures of prototypes are not known: {error}"
 
 
-def _most(
+def most_said(
     classes: Sequence[str], weights: list[list[float]], number: int, *, by_class: bool
 ) -> str | None:
     """Return the class that a prototype says most for."""
@@ -470,7 +429,7 @@ def _images_of(found: StoredBenchmark) -> dict[int, int]:
     return {number: len(some) for number, some in seen.items()}
 
 
-def _line(served: Served, found: StoredBenchmark, number: int) -> PrototypeLine:
+def line_of(served: Served, found: StoredBenchmark, number: int) -> PrototypeLine:
     """Return a prototype; 404 where it is not there."""
     lines, _ = _lines(served, found)
     if number not in lines:
@@ -489,10 +448,10 @@ def _line(served: Served, found: StoredBenchmark, number: int) -> PrototypeLine:
 )
 def prototype_detail(served: Here, name: NamePart, number: NumberPart) -> PrototypeDetail:
     """Return a prototype."""
-    found = _open(served, name)
-    line = _line(served, found, number)
+    found = benchmark_of(served, name)
+    line = line_of(served, found, number)
     with of_store():
-        images = _images(found, number, _stored_drops(served, found))
+        images = _images(found, number, stored_drops(served, found))
     return PrototypeDetail(name=name, line=line, images=images, note=_note(found))
 
 
@@ -517,13 +476,13 @@ def _images(
 Listed = tuple[dict[str, Any], list[PrototypeDrop]]
 
 
-def _stored_drops(served: Served, found: StoredBenchmark) -> dict[tuple[str, int], Listed]:
+def stored_drops(served: Served, found: StoredBenchmark) -> dict[tuple[str, int], Listed]:
     """Return the drops that are stored by image and prototype, with a row of each."""
     return keep(served, ("prototype drops", found.name), lambda: _list_drops(found))
 
 
 def _list_drops(found: StoredBenchmark) -> dict[tuple[str, int], Listed]:
-    from sightline.prototypes.nature import drops
+    from sightline.prototypes.dropping import drops
 
     listed: dict[tuple[str, int], Listed] = {}
     for row in [] if found.drops is None else found.drops.to_pylist():
@@ -540,222 +499,3 @@ def _list_drops(found: StoredBenchmark) -> dict[tuple[str, int], Listed]:
             )
         )
     return listed
-
-
-# --- images, asked of the model ------------------------------------------------------------------
-
-
-def _asked(served: Served, found: StoredBenchmark) -> AskedBenchmark:
-    """Return a benchmark whose model can be asked; it is loaded when it first is."""
-    if found.by_class:
-        raise Refusal(409, _note(found))
-    return served.kept(("asked benchmark", found.name), lambda: AskedBenchmark(found))
-
-
-def _ready(served: Served, name: str) -> AskedBenchmark:
-    """Return a benchmark with its model and its images at hand."""
-    asked = _asked(served, _open(served, name))
-    with of_store():
-        _ = asked.model, asked.images
-    return asked
-
-
-def _checked_image(asked: AskedBenchmark, image: str, refuse: Callable[..., Refusal]) -> None:
-    with of_store():
-        known = asked.images.ids
-    if image not in set(known):
-        told = f"no image {image!r} among the {len(known)} of the benchmark's data"
-        raise refuse(told, "image_id" if refuse is not_found else "image")
-
-
-def _checked_words(asked: AskedBenchmark, prototype: int | None, attribution: str | None) -> None:
-    from sightline.prototypes import ATTRIBUTIONS
-
-    count = len(asked.weights)
-    if prototype is not None and prototype >= count:
-        raise wrong(f"prototype must be from 0 to {count - 1}, got {prototype}", "prototype")
-    if attribution is not None:
-        with naming("attribution"):
-            ATTRIBUTIONS[attribution]
-
-
-@router.get(
-    "/api/prototypes/{name}/prototypes/{number}/patch.png",
-    response_class=Response,
-    responses=_PICTURE,
-    summary="The patch that a prototype was taken from",
-    description="A picture of the image that the prototype was taken from, or that is nearest to "
-    "it: the patch alone, the whole image, a box, or the attribution in colours.",
-)
-def prototype_patch(served: Here, name: NamePart, number: NumberPart, words: ViewWords) -> Response:
-    """Send the picture of a prototype."""
-    found = _open(served, name)
-    asked = _asked(served, found)
-    _line(served, found, number)
-    with of_store():
-        _ = asked.model
-    _checked_words(asked, None, words.attribution)
-    with of_store():
-        return _picture(asked.source(number, words.attribution), words)
-
-
-def _picture(pair: Pair, words: AskedView) -> Response:
-    return Response(to_png(shown_as(pair, words.view, words.percentile)), media_type="image/png")
-
-
-@router.get(
-    "/api/prototypes/{name}/images/{image_id}",
-    response_model=PrototypeMatches,
-    responses=PROBLEMS,
-    summary="The prototypes that an image is most similar to",
-    description="Computed by the model, which is loaded when it is first asked; with the drops "
-    "that are stored of these pairs.",
-)
-def prototype_matches(
-    served: Here,
-    name: NamePart,
-    image_id: ImagePart,
-    count: Annotated[int, Query(description="How many at most.", ge=1, le=1000)] = 5,
-) -> PrototypeMatches:
-    """Return the nearest prototypes of an image."""
-    asked = _ready(served, name)
-    _checked_image(asked, image_id, not_found)
-    with of_store():
-        found, grid = asked.matches(image_id, count)
-        drops = _stored_drops(served, asked.found)
-    rows = zip(
-        found.prototypes[0].tolist(), found.scores[0].tolist(), found.cells[0].tolist(), strict=True
-    )
-    classes, weights = asked.found.about["classes"], asked.weights
-    return PrototypeMatches(
-        name=name,
-        image=image_id,
-        grid=grid,
-        lines=tuple(
-            PrototypeMatch(
-                prototype=number,
-                label=_most(classes, weights, number, by_class=False),
-                score=score,
-                row=cell[0],
-                column=cell[1],
-                box=_cell_box(cell, grid),
-                drops=tuple(drops.get((image_id, number), (None, ()))[1]),
-            )
-            for number, score, cell in rows
-        ),
-    )
-
-
-def _cell_box(cell: Sequence[int], grid: tuple[int, int]) -> tuple[float, float, float, float]:
-    (row, column), (rows, columns) = cell, grid
-    return column / columns, row / rows, (column + 1) / columns, (row + 1) / rows
-
-
-@router.get(
-    "/api/prototypes/{name}/images/{image_id}/picture.png",
-    response_class=Response,
-    responses=_PICTURE,
-    summary="An image as the network sees it, and what of it is like a prototype",
-    description="The image, the most similar patch, a box around the most relevant pixels, the "
-    "image cropped to it, or the attribution in colours. Computed by the model.",
-)
-def prototype_picture(
-    served: Here,
-    name: NamePart,
-    image_id: ImagePart,
-    words: ViewWords,
-    prototype: Annotated[
-        int | None,
-        Query(ge=0, le=10**6, description="Its number; the most similar one unless given."),
-    ] = None,
-) -> Response:
-    """Send a picture of an image."""
-    asked = _ready(served, name)
-    _checked_image(asked, image_id, not_found)
-    _checked_words(asked, prototype, words.attribution)
-    with of_store():
-        return _picture(asked.pair(image_id, prototype, None, words.attribution), words)
-
-
-# --- changes, made live --------------------------------------------------------------------------
-
-
-@router.post(
-    "/api/prototypes/{name}/live",
-    response_model=Live,
-    responses={**PROBLEMS, **SENT},
-    summary="Change one image, and see what its similarity to a prototype does",
-    description="The steps are done one after the other on the whole image, and blended in where "
-    "the attribution is high (focused) and where it is low (dual). The similarity is that of the "
-    "same prototype at the same cell. Nothing is stored. Parameters must lie in the ranges that "
-    "`offered` of /api/prototypes/{name} tells.",
-)
-def prototype_live(
-    served: Here, name: NamePart, wanted: Annotated[LiveAsked, Body(examples=_EXAMPLES)]
-) -> Live:
-    """Return similarities and pictures of changed copies."""
-    _asked(served, _open(served, name))
-    perturbation = Perturbation("live", tuple(_step(at, s) for at, s in enumerate(wanted.steps)))
-    asked = _ready(served, name)
-    _checked_image(asked, wanted.image, wrong)
-    _checked_words(asked, wanted.prototype, wanted.attribution)
-    try:
-        pair = asked.pair(wanted.image, wanted.prototype, wanted.cell, wanted.attribution)
-    except UnknownNameError as error:
-        raise wrong(str(error), "cell") from error
-    except InputError as error:  # the picture is another
-        raise Refusal(409, str(error)) from error
-    with naming("steps"):
-        found = asked.changed(pair, perturbation)
-    return _live(asked, wanted, found, perturbation.description)
-
-
-def _step(at: int, asked: PerturbationStep) -> Step:
-    """Return a step whose parameters lie in the ranges that are offered.
-
-    Raises
-    ------
-    Refusal
-        422, naming the parameter.
-    """
-    field = f"steps.{at}"
-    if asked.type not in PERTURBATIONS:
-        known = ", ".join(PERTURBATIONS)
-        raise wrong(f"type must be one of {known}; got {asked.type!r}", f"{field}.type")
-    for one in PERTURBATIONS[asked.type].params:
-        value, (low, high) = asked.params.get(one.name, one.default), one.range
-        place = f"{field}.params.{one.name}"
-        if isinstance(value, int | float) and not one.choices and not low <= value <= high:
-            raise wrong(f"{one.name} must be from {low:g} to {high:g}; got {value:g}", place)
-        with naming(place):
-            one.read(value)
-    with naming(f"{field}.params"):
-        return Step(asked.type, asked.params)
-
-
-def _live(asked: AskedBenchmark, wanted: LiveAsked, found: Changed, description: str) -> Live:
-    pair = found.pair
-    height, width = pair.image.shape[2:]
-    x0, y0, x1, y1 = found.relevant
-    return Live(
-        image=wanted.image,
-        prototype=pair.prototype,
-        cell=pair.cell,
-        grid=pair.grid,
-        box=_cell_box(pair.cell, pair.grid),
-        relevant=(x0 / width, y0 / height, x1 / width, y1 / height),
-        attribution=wanted.attribution or _way(asked.found),
-        description=description,
-        **{
-            name: plain(getattr(found, name))
-            for name in ("original", "focused", "dual", "focused_drop", "dual_drop")
-        },
-        original_png=_data_url(pair.image),
-        focused_png=_data_url(found.focused_image),
-        dual_png=_data_url(found.dual_image),
-        sentence=live_sentence(found),
-    )
-
-
-def _data_url(image: Any) -> str:
-    return "data:image/png;base64," + b64encode(to_png(eight_bits(image))).decode()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 
 from sightline.api.choice import AskedMap
-from sightline.api.problems import Refusal, not_found
+from sightline.api.problems import Refusal, not_found, picture
 from sightline.api.reviewing import Desk, finite
 from sightline.api.routes.maps import get_overlay
 from sightline.api.routes.review import (
@@ -35,14 +35,12 @@ from sightline.api.schemas_review import (
 from sightline.api.state import Here
 from sightline.completion.events import Conflict, same_person
 from sightline.completion.journal import TaskRecord
-from sightline.completion.rating import (
-    Judged,
-    answers,
+from sightline.completion.rating import Judged, answers, summarise_ratings
+from sightline.completion.rating_tasks import (
     method_of,
     next_tasks,
     rating_event,
     shown_task,
-    summarise_ratings,
 )
 from sightline.completion.states import Key, fold
 from sightline.stats.agreement import Alpha
@@ -53,13 +51,6 @@ router = APIRouter(tags=["rating"])
 
 _NOTE = "Means over images and people; intervals are for other images and other people."
 _UNBLINDED = " Shown before all questions were answered: answers after this are not blind."
-_PNG: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The picture.",
-        "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}},
-    },
-    **READING,
-}
 RaterWord = Annotated[
     str, Query(min_length=1, max_length=60, description="Who asks.", examples=["Anna"])
 ]
@@ -143,7 +134,7 @@ def _task(desk: Desk, name: str) -> TaskRecord:
 @router.get(
     "/api/rating/tasks/{task}/{side}.png",
     response_class=Response,
-    responses=_PNG,
+    responses={**picture("image/png"), **READING},
     summary="A map that is to be judged",
     description="The image with the map over it, in the colours of all the others.",
 )

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from sightline.api.problems import MEDIA_TYPE, PROBLEMS, SENT, not_found, wrong
+from sightline.api.problems import MEDIA_TYPE, PROBLEMS, SENT, described, not_found, wrong
 from sightline.api.reviewing import Desk, event_of, finite, shape_of, warnings_of
 from sightline.api.schemas_review import (
     GoldImage,
@@ -51,26 +51,21 @@ _NO_GOLD = "the review has no gold set; `sightline gold draw` draws one"
 _NONE = "no review is served; `sightline serve STORE --review FOLDER` serves one"
 
 
-def _described(text: str, model: str = "Problem") -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{model}"}
-    return {"description": text, "content": {MEDIA_TYPE: {"schema": schema}}}
-
-
 READING: dict[int | str, dict[str, Any]] = {
-    404: _described("No review is served, or it has no such image or item."),
-    409: _described("The review cannot answer this; `detail` says why."),
+    404: described("No review is served, or it has no such image or item."),
+    409: described("The review cannot answer this; `detail` says why."),
     422: PROBLEMS[422],
 }
 BLIND: dict[int | str, dict[str, Any]] = {
-    403: _described("The person did the other half of the image and must stay blind to this one."),
+    403: described("The person did the other half of the image and must stay blind to this one."),
     **READING,
 }
 WRITING: dict[int | str, dict[str, Any]] = {
     **READING,
     **SENT,
-    403: _described("Asked by a page from elsewhere; or the person is not blind."),
+    403: described("Asked by a page from elsewhere; or the person is not blind."),
 }
-CONFLICT = _described(
+CONFLICT = described(
     "Somebody else came first, or the gold set is done or locked; nothing was written.",
     "ReviewConflict",
 )
@@ -334,8 +329,11 @@ def _event(asked: ReviewEventAsked) -> Event:
     for field, kinds in (("after", ("edit", "draw")), ("undoes", ("undo",))):
         given, needed = getattr(asked, field) is not None, asked.kind in kinds
         if given != needed:
-            must = "must say what" if needed else "must be left out:"
-            raise wrong(f"{field} {must} {asked.kind} is", field)
+            must = f"must be given with kind {asked.kind}; got null"
+            if given:
+                fits = " or ".join(kinds)
+                must = f"must be left out with kind {asked.kind}: it goes with {fits} alone"
+            raise wrong(f"{field} {must}", field)
     if asked.kind == "comment" and not asked.comment.strip():
         raise wrong("comment is empty", "comment")
     data: dict[str, Any] = {}

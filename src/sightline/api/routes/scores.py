@@ -14,17 +14,9 @@ from sightline.analysis._stored_layers import areas_decide, stored_layers
 from sightline.analysis._whole import MOST_PIXELS, Whole
 from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, quick_metrics
 from sightline.analysis.image_maps import figure_of
-from sightline.analysis.on_demand import MapKey, NoMapError, OneMap, Rule, scores_of
-from sightline.api.choice import (
-    AskedMap,
-    AskedTable,
-    MapWords,
-    TableWords,
-    choose_line,
-    choose_map,
-    find_where,
-    sources_of,
-)
+from sightline.analysis.on_demand import NoMapError
+from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
+from sightline.api.choice import AskedMap, MapWords, choose_map, find_where, sources_of
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
 from sightline.api.routes._at_once import answered, layers_there, scores_there
 from sightline.api.routes._single import (
@@ -43,8 +35,6 @@ from sightline.api.routes._single import (
 )
 from sightline.api.schemas import (
     Choice,
-    ExemplarImage,
-    Exemplars,
     Figure,
     HeadLine,
     ImageHeads,
@@ -58,7 +48,7 @@ from sightline.api.schemas import (
 from sightline.api.state import Here, Served
 from sightline.metrics import METRICS
 from sightline.metrics.engine import parse_metric
-from sightline.records import InputError, UnknownNameError
+from sightline.records import InputError
 from sightline.results._lines import Line, make_lines
 from sightline.results._views import Name
 
@@ -649,89 +639,3 @@ def get_image_heads(
         lines=tuple(sorted(lines, key=lambda one: (_by_rank(one), one.layer, one.head))),
         note=asked.about("" if lines else nothing, "equal heads share a rank"),
     )
-
-
-@router.get(
-    "/api/heads/exemplars",
-    summary="Images on which a head does best",
-    response_model=Exemplars,
-    responses=PROBLEMS,
-)
-def get_exemplars(
-    served: Here,
-    words: TableWords,
-    label: Annotated[
-        str | None,
-        Query(
-            description="Label of regions, or one above theirs: list these in place of images.",
-            max_length=200,
-            examples=["window"],
-        ),
-    ] = None,
-    limit: Annotated[int, Query(description="How many at most.", ge=1, le=200)] = 12,
-) -> Exemplars:
-    """The images, or the regions of one label, with the highest scores of a head.
-
-    Without a head, the best one of what was asked for is taken.
-    """
-    name, line = _head_line(served, words, label)
-    pick = line.picks[0]
-    with naming("label"):
-        frame = served.results.exemplars(
-            str(name), model=line.model, method=pick.method, layer=pick.layer, head=line.head,
-            target=pick.target or None, seed=words.seed, label=label, limit=limit,
-        )  # fmt: skip
-    items = tuple(
-        ExemplarImage(
-            image=row["image"],
-            region=None if label is None else int(row["region"]),
-            value=number(row["value"]),
-            chance=number(row["chance"]),
-        )
-        for row in frame.to_dict("records")
-    )
-    return Exemplars(
-        choice=_head_choice(served, words, line),
-        metric=str(name),
-        label=label,
-        items=items,
-        note=frame.attrs["note"],
-    )
-
-
-def _head_line(served: Served, words: AskedTable, label: str | None) -> tuple[Name, Line]:
-    """Return the head that words stand for, the best of them where they leave several."""
-    name = _stored_score(served, words, regions=label is not None)
-    where = find_where(served, words, words.layer)
-    if words.head is None:
-        where = replace(where, head="all")
-    layer = "best" if words.layer in (None, "split") else words.layer
-    try:
-        return name, served.line(served.name(None), where, layer)
-    except UnknownNameError as error:
-        raise not_found("the study kept no single heads of these maps", "head") from error
-
-
-def _stored_score(served: Served, words: AskedTable, *, regions: bool) -> Name:
-    """Return the stored score that words stand for; a rule alone stands for IoU by it."""
-    metric = words.metric
-    if metric is None and (words.percentile is not None or words.selection is not None):
-        with naming("selection"):
-            metric = Rule(words.selection or "percentile", words.percentile or 90).named("iou")
-    with naming("metric" if words.metric is not None else "percentile"):
-        name = served.name(metric, regions=regions)
-        if METRICS[name.metric].direction == "neither":
-            raise InputError(f"{name}: no value is better than another, so no image is best")
-    return name
-
-
-def _head_choice(served: Served, words: AskedTable, line: Line) -> Choice:
-    """Return the choice of a head."""
-    asked = replace(
-        words, model=line.model, method=line.method, head=line.head, layer=line.picks[0].layer
-    )
-    choice = choose_line(served, asked).choice
-    given = ("model", "method", "layer", "head")
-    chosen = [one for one in given if getattr(words, one) is None]
-    why = f"best head by {served.name(None)} among what was asked for" if chosen else ""
-    return choice.model_copy(update={"chosen": (*chosen, *choice.chosen), "why": why})

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter
 
 from sightline.analysis.sparsity import SparsityReport, sparsity_report
-from sightline.api.choice import AskedTable, TableWords, find_where
+from sightline.api.choice import AskedTable, TableWords, find_where, refuse_words
 from sightline.api.problems import BUSY, PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import to_table
@@ -20,7 +20,7 @@ from sightline.api.schemas import Sparsity, SparsityProgress
 from sightline.api.state import Here, Served
 from sightline.results._views import Name
 
-__all__ = ["router"]
+__all__ = ["router", "why_no_score"]
 
 router = APIRouter(tags=["sparsity"])
 
@@ -31,6 +31,8 @@ _ONE = threading.Lock()
 # Each that is asked for waits in a thread of its own: no more of them than that.
 _MOST = 8
 _WAITING = threading.BoundedSemaphore(_MOST)
+# The one IoU whose threshold looks at the annotation.
+_MATCHED = "iou@matched"
 _IDLE = SparsityProgress(making=False, metric=None, step=None, done=0, all=0)
 
 
@@ -136,9 +138,7 @@ def report_of(served: Served, words: AskedTable) -> SparsityReport:
         422, if a word does not fit; 409, if maps were not kept or the data are gone.
     """
     words = frames.asked(served, words)
-    for field in ("head", "seed"):
-        if getattr(words, field) is not None:
-            raise wrong(f"{field} does not go with the sparsity report", field)
+    refuse_words(words, ("head", "seed"), "the sparsity report")
     metric = _metric(served, words)
     find_where(served, words, words.layer)
     given: dict[str, Any] = {"layer": "best" if words.layer is None else words.layer}
@@ -156,10 +156,9 @@ def _metric(served: Served, words: AskedTable) -> Name:
     """Return the score: an IoU whose threshold does not look at the annotation."""
     with of_store():
         served.name(None)  # says so where nothing is stored yet
-    stored = [one for one in served.results.metrics if one.startswith("iou@")]
-    fitting = [one for one in stored if one != "iou@matched"]
-    if not fitting:
-        raise wrong("the study stored no IoU, which the sparsity report is about", "metric")
+    if why := why_no_score(served):
+        raise wrong(why, "metric")
+    fitting = _fitting(served)
     text = words.metric or ("iou@90" if "iou@90" in fitting else fitting[0])
     with naming("metric"):
         name = served.name(text)
@@ -170,3 +169,17 @@ def _metric(served: Served, words: AskedTable) -> Name:
             "metric",
         )
     return name
+
+
+def why_no_score(served: Served) -> str:
+    """Say why no stored score is one that a report can be about; empty: one is."""
+    if _fitting(served):
+        return ""
+    but = f" but {_MATCHED}" if _MATCHED in served.results.metrics else ""
+    return f"the report needs an IoU by the map alone, and the study stored no IoU{but}"
+
+
+def _fitting(served: Served) -> list[str]:
+    """Return the stored IoUs whose threshold does not look at the annotation."""
+    stored = served.results.metrics
+    return [one for one in stored if one.startswith("iou@") and one != _MATCHED]

@@ -18,6 +18,8 @@ from fastapi import APIRouter, Request
 from sightline import __version__
 from sightline.api.choice import AskedTable, choose_line
 from sightline.api.problems import PROBLEMS, Refusal
+from sightline.api.routes._checked import stored_checks
+from sightline.api.routes.sparsity import why_no_score
 from sightline.api.schemas import (
     Choice,
     Health,
@@ -44,7 +46,7 @@ from sightline.store import check_tasks, task_name
 from sightline.store.files import read_plain
 from sightline.store.lock import is_held
 
-__all__ = ["downloads_of", "health_of", "router", "study_of"]
+__all__ = ["downloads_of", "health_of", "router", "study_of", "study_yaml"]
 
 router = APIRouter(tags=["study"])
 
@@ -108,7 +110,7 @@ def health_of(served: Served, trouble: str = "") -> Health:
         heads="heads" not in missing,
         detection=tuple(detection_names(served.results.path)),
         sparsity="sparsity" not in missing,
-        checks=_checks(served),
+        checks=stored_checks(served),
         prototypes=tuple(benchmark_names(served.results.path)),
         missing=missing,
     )
@@ -121,7 +123,7 @@ def _missing(served: Served) -> dict[str, str]:
         "maps": _why_no_maps(served),
         "heads": "" if _heads(served.manifest["sources"]) else "the study stored fused heads only",
         "detection": "" if detection_names(served.results.path) else _NO_DETECTION,
-        "checks": "" if _checks(served) else "the study ran no checks",
+        "checks": "" if stored_checks(served) else "the study ran no checks",
         "prototypes": "" if benchmark_names(served.results.path) else _NO_PROTOTYPES,
     }
     found["sparsity"] = found["maps"] or _why_no_sparsity(served)
@@ -158,16 +160,11 @@ def _why_no_maps(served: Served) -> str:
 
 
 def _why_no_sparsity(served: Served) -> str:
-    if not any(name.partition("@")[0] == "iou" for name in served.results.metrics):
-        return "the report needs the IoU, which the study did not compute"
+    if why := why_no_score(served):
+        return why
     if not any(served.regions.values()):
         return "the images have no regions"
     return ""
-
-
-def _checks(served: Served) -> tuple[str, ...]:
-    """Return the names of the checks of which any source is stored."""
-    return tuple(dict.fromkeys(one["part"] for one in served.manifest.get("checks", ())))
 
 
 # --- progress ------------------------------------------------------------------------------------
@@ -314,7 +311,7 @@ def _study(served: Served) -> StudyInfo:
         name=str(about["name"]),
         path=served.results.path.name,
         study=about,
-        yaml=_yaml(served),
+        yaml=study_yaml(served),
         provenance=_provenance(served),
         plan=_plan(served),
         models=tuple(_models(served)),
@@ -332,7 +329,14 @@ def _study(served: Served) -> StudyInfo:
     )
 
 
-def _yaml(served: Served) -> str:
+def study_yaml(served: Served) -> str:
+    """Return the study as its file has it.
+
+    Raises
+    ------
+    Refusal
+        409, if the file cannot be read.
+    """
     try:
         return read_plain(served.results.path / "study.yml").decode("utf-8")
     except OSError as error:

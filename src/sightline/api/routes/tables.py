@@ -1,4 +1,4 @@
-"""Tables over all images: leaderboard, layers, percentiles, ranks, labels, heads."""
+"""Tables over all images: leaderboard, layers, percentiles, ranks, labels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from sightline.api.schemas import (
     Breakdown,
     BreakdownLine,
     Figure,
-    HeadLine,
-    HeadMatrix,
-    HeadRanking,
     Leaderboard,
     LeaderboardLine,
     Progression,
@@ -32,7 +29,7 @@ from sightline.api.schemas import (
 )
 from sightline.api.state import Here, Served
 
-__all__ = ["router", "tables_ahead"]
+__all__ = ["LeastWord", "router", "tables_ahead"]
 
 router = APIRouter(tags=["tables"])
 
@@ -272,48 +269,4 @@ def style_breakdown(served: Here, words: TableWords, min_count: LeastWord = 1) -
         metric=metric,
         lines=tuple(lines),
         note=frame.attrs["note"],
-    )
-
-
-@router.get(
-    "/api/heads",
-    response_model=HeadRanking,
-    responses=PROBLEMS,
-    summary="The heads of a model, the best first",
-    description="Of all layers, or of one (`layer`). Without `model` and `method` the best line of "
-    "the leaderboard whose single heads were stored.",
-)
-def head_ranking(served: Here, words: TableWords) -> HeadRanking:
-    """Return the heads of a model."""
-    headed = frames.choose_heads(served, words)
-    frame = frames.head_ranking(served, headed)
-    lines = tuple(HeadLine(**line) for line in records(frame))
-    return HeadRanking(
-        choice=headed.choice, metric=str(headed.name), lines=lines, note=frame.attrs["note"]
-    )
-
-
-@router.get(
-    "/api/heads/matrix",
-    response_model=HeadMatrix,
-    responses=PROBLEMS,
-    summary="Heads by labels of regions",
-    description="The mean score of each head over the regions of each label: which head looks at "
-    "what. `metric` must be one that single regions have.",
-)
-def head_matrix(served: Here, words: TableWords, min_count: LeastWord = 1) -> HeadMatrix:
-    """Return heads by labels of regions."""
-    headed = frames.choose_heads(served, words, regions=True)
-    frame = frames.head_matrix(served, headed)
-    counts = frame.attrs["n"]
-    labels = [str(one) for one in frame.columns if counts.get(str(one), 0) >= min_count]
-    values = tuple(tuple(line.values()) for line in records(frame[labels]))
-    return HeadMatrix(
-        choice=headed.choice,
-        metric=str(headed.name),
-        labels=tuple(labels),
-        counts=tuple(counts[label] for label in labels),
-        heads=tuple((int(layer), int(head)) for layer, head in frame.index),
-        values=values,
-        note=frame.attrs["note"].partition(";")[0],
     )

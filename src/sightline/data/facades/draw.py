@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sightline._raster import mask_pixels
 from sightline.data.facades.changes import Changes
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.painters import PAINTERS
@@ -255,9 +256,8 @@ def _tight_box(
     inner: NDArray[np.bool_], top: int, left: int, size: int
 ) -> tuple[float, float, float, float] | None:
     """Return the box around the pixels of a window of the picture."""
-    rows, columns = np.flatnonzero(inner.any(axis=1)), np.flatnonzero(inner.any(axis=0))
-    if rows.size == 0:
+    pixels = mask_pixels(inner)
+    if pixels is None:
         return None
-    corners = (left + columns[0], top + rows[0], left + columns[-1] + 1, top + rows[-1] + 1)
-    x0, y0, x1, y1 = (int(corner) / size for corner in corners)
-    return x0, y0, x1, y1
+    x0, y0, x1, y1 = pixels
+    return (left + x0) / size, (top + y0) / size, (left + x1) / size, (top + y1) / size

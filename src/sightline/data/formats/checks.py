@@ -195,7 +195,7 @@ def check_flags(flags: Any) -> tuple[str, ...]:
     for flag in found:
         if flag not in FLAGS:
             close = get_close_matches(flag, FLAGS, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f"; did you mean {close[0]!r}?" if close else "."
             raise InputError(f"unknown flag {show(flag)}{hint} Known: {', '.join(FLAGS)}")
     if len(set(found)) < len(found):
         raise InputError(f"flags name one twice: {show(flags)}")
@@ -212,8 +212,7 @@ def new_image_id(name: Any, taken: Mapping[str, Any], given: Any = None) -> str:
 
     `taken` holds the ids so far, best with the names they came from.
     """
-    # Windows writes "\\" between folders.
-    image_id = to_image_id(text(name, "name of the image").replace("\\", "/"))
+    image_id = to_image_id(text(name, "name of the image"))
     if given is not None:
         image_id = Annotation(text(given, "id of the image")).image_id
     if image_id in taken:

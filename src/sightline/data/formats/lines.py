@@ -1,43 +1,28 @@
-"""What the readers of data sets share: text files, records by key, files of images."""
+"""What the readers of data sets share: text files, and records by key."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable
 from math import isfinite, nan
-from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sightline.data.formats.checks import located, show
-from sightline.data.images import ENDINGS, inside, is_image
-from sightline.records import Annotation, InputError, to_image_id
+from sightline.data.images import inside
+from sightline.records import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from sightline.data.problems import Problems
 
-__all__ = [
-    "LazyAnnotations",
-    "claim",
-    "find_image",
-    "finite",
-    "is_debris",
-    "lines",
-    "read_text",
-    "row",
-    "split_asked",
-    "split_names",
-    "table",
-    "whole",
-    "yes",
-]
+__all__ = ["finite", "lines", "read_text", "row", "table", "whole", "yes"]
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
-_VALIDATION = {"val", "valid", "validation"}
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
@@ -65,35 +50,6 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if stripped := line.strip():
             yield number, stripped
-
-
-def is_debris(path: str) -> bool:
-    """Return whether a file is one that systems leave behind: hidden, or below __MACOSX."""
-    return any(name.startswith(".") or name == "__MACOSX" for name in path.split("/"))
-
-
-def split_asked(tag: str, split: str | None) -> str:
-    """Return the split of an image: the tag found, or what the caller calls the same one.
-
-    Examples
-    --------
-    >>> split_asked("valid", "val"), split_asked("val2017", "val"), split_asked("train", "val")
-    ('val', 'val', 'train')
-    """
-    bare = tag.rstrip("0123456789")
-    same = split is not None and (bare == split or {bare, split} <= _VALIDATION)
-    return split if split is not None and same else tag
-
-
-def split_names(split: str) -> tuple[str, ...]:
-    """Return the names of a split: itself first, then what others call it.
-
-    Examples
-    --------
-    >>> split_names("valid"), split_names("train")
-    (('valid', 'val', 'validation'), ('train',))
-    """
-    return (split, *sorted(_VALIDATION - {split})) if split in _VALIDATION else (split,)
 
 
 def table(
@@ -155,53 +111,3 @@ def row(line: str, **columns: Callable[[str, str], Any]) -> tuple[Any, ...]:
         raise InputError(f"must be {' '.join(columns)!r}, got {show(line)}")
     pairs = zip(words, columns.items(), strict=True)
     return tuple(read(word, name) for word, (name, read) in pairs)
-
-
-def claim(name: str, record: str, taken: dict[str, str]) -> str:
-    """Return the id of an image and note the record it comes from; one id has one record."""
-    image_id = to_image_id(name)
-    if image_id in taken:
-        raise InputError(
-            f"image id {image_id!r} of {record} is that of {taken[image_id]} "
-            "(in ids '/' is '__' and ' ' is '_')"
-        )
-    taken[image_id] = record
-    return image_id
-
-
-def find_image(name: str, folders: Sequence[Path]) -> Path | None:
-    """Return the file of an image in the first folder that has it, None where none has.
-
-    Its ending may be missing in `name`, or be in other case.
-    """
-    ending = Path(name).suffix if is_image(name) else ""
-    spellings = [
-        written
-        for known in ([ending] if ending else ENDINGS)
-        for written in (known, known.lower(), known.upper(), known.title())
-    ]
-    for folder in folders:
-        start = str(inside(folder, name)).removesuffix(ending)
-        for written in spellings:
-            if os.path.isfile(start + written):  # noqa: PTH113 # false, too, for a name too long
-                return Path(start + written)
-    return None
-
-
-class LazyAnnotations(Mapping[str, Annotation]):
-    """Annotations that are made when first asked for: masks in image files take long to decode."""
-
-    def __init__(self, make: Mapping[str, Callable[[], Annotation]]) -> None:
-        self._make = make
-        self._made: dict[str, Annotation] = {}
-
-    def __getitem__(self, image_id: str) -> Annotation:
-        if image_id not in self._made:
-            self._made[image_id] = self._make[image_id]()
-        return self._made[image_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._make)
-
-    def __len__(self) -> int:
-        return len(self._make)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sightline import _raster
+from sightline._rle import rle_runs, runs_box
 from sightline.data.formats.checks import are_finite, as_object, located, number, numbers, show
 from sightline.records import InputError
 
@@ -137,12 +138,12 @@ def rle_shape(rle: Any, size: Size | None = None) -> Shape:
     """
     if not isinstance(rle, dict):
         raise InputError(f"RLE must be an object with 'size' and 'counts', got {show(rle)}")
-    height, width, runs = _raster.rle_runs(rle)
+    height, width, runs = rle_runs(rle)
     if size is not None and (width, height) != size:
         raise InputError(
             f"RLE is {width} x {height} (width x height), the image {size[0]} x {size[1]}"
         )
-    box = _raster.runs_box(runs, height)
+    box = runs_box(runs, height)
     if box is None:
         return Shape("mask", (0.0, 0.0, 0.0, 0.0), rle, flags=("empty",))
     x0, y0, x1, y1 = box

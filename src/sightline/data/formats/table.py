@@ -101,7 +101,7 @@ def _finish(images: dict[str, _Image]) -> AnnotationFile:
 
 
 def _image(name: str, images: dict[str, _Image]) -> _Image:
-    image_id = to_image_id(name.replace("\\", "/"))
+    image_id = to_image_id(name)
     image = images.setdefault(image_id, _Image(image_id, name))
     image.tell(name=name)
     return image

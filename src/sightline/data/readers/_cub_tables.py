@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from sightline.data.formats.checks import located
-from sightline.data.formats.lines import claim, find_image, finite, row, table, whole, yes
+from sightline.data.formats.lines import finite, row, table, whole, yes
 from sightline.data.images import image_size
 from sightline.data.problems import Problems
+from sightline.data.readers._image_files import claim, find_image
 from sightline.records import InputError
 
 if TYPE_CHECKING:

@@ -8,17 +8,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from sightline.data.images import ENDINGS, image_size, inside
-from sightline.records import InputError
+from sightline.data.images import ENDINGS, image_size, inside, is_image
+from sightline.records import InputError, to_image_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sightline.data.formats.checks import Size
 
-__all__ = ["ImageFiles", "leaves"]
+__all__ = ["ImageFiles", "claim", "find_image", "is_debris", "leaves"]
 
 _LISTED = 5
+
+
+def is_debris(path: str) -> bool:
+    """Return whether a file is one that systems leave behind: hidden, or below __MACOSX."""
+    return any(name.startswith(".") or name == "__MACOSX" for name in path.split("/"))
+
+
+def claim(name: str, record: str, taken: dict[str, str]) -> str:
+    """Return the id of an image and note the record it comes from; one id has one record."""
+    image_id = to_image_id(name)
+    if image_id in taken:
+        raise InputError(
+            f"image id {image_id!r} of {record} is that of {taken[image_id]} "
+            "(in ids '/' is '__' and ' ' is '_')"
+        )
+    taken[image_id] = record
+    return image_id
+
+
+def find_image(name: str, folders: Sequence[Path]) -> Path | None:
+    """Return the file of an image in the first folder that has it, None where none has.
+
+    Its ending may be missing in `name`, or be in other case.
+    """
+    ending = Path(name).suffix if is_image(name) else ""
+    spellings = [
+        written
+        for known in ([ending] if ending else ENDINGS)
+        for written in (known, known.lower(), known.upper(), known.title())
+    ]
+    for folder in folders:
+        start = str(inside(folder, name)).removesuffix(ending)
+        for written in spellings:
+            if os.path.isfile(start + written):  # noqa: PTH113 # false, too, for a name too long
+                return Path(start + written)
+    return None
 
 
 def leaves(name: str) -> bool:
@@ -107,8 +143,8 @@ def _key(name: str) -> str:
 def _images_in(folder: Path) -> Iterator[str]:
     """Yield the paths of the image files in a folder and below, but for hidden ones."""
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name[0] != "." and name != "__MACOSX"]
+        folders[:] = [name for name in folders if not is_debris(name)]
         base = str(Path(place))  # as other paths are written: "images", not "./images"
         for name in names:
-            if name[0] != "." and name.lower().endswith(ENDINGS):
+            if not is_debris(name) and name.lower().endswith(ENDINGS):
                 yield f"{base}/{name}"

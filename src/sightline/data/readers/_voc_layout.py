@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from sightline.data.formats.lines import find_image, is_debris, split_asked, table
+from sightline.data.formats.lines import table
 from sightline.data.images import inside
+from sightline.data.readers._image_files import find_image, is_debris
+from sightline.data.readers._splits import SPLITS, split_asked
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ __all__ = ["Layout", "Place", "find_layout", "image_of", "read_splits"]
 
 _XML_FOLDERS = ("Annotations", "annotations", "ANNOTATIONS")
 _IMAGE_FOLDERS = ("JPEGImages", "images", "Images")
-_SPLIT_FOLDERS = ("train", "valid", "val", "test")
 _LISTS = ("train", "val", "test")
 
 
@@ -57,7 +58,7 @@ def find_layout(path: Path) -> Layout:
     if not found:
         raise InputError(
             f"{path}: needs XML files in a folder Annotations, beside the images, or in folders "
-            f"{', '.join(_SPLIT_FOLDERS)}"
+            f"{', '.join(SPLITS)}"
         )
     if len(found) > 1:
         names = ", ".join(layout.root.name for layout in found)
@@ -69,7 +70,7 @@ def _places(root: Path, beside: bool = False) -> list[Place]:
     """Return the folders of XML files: one, or one for each split."""
     if here := _place(root, "", beside):
         return [here]
-    splits = (_place(root / name, name, beside=True) for name in _SPLIT_FOLDERS)
+    splits = (_place(root / name, name, beside=True) for name in SPLITS)
     return [place for place in splits if place is not None]
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sightline.data.formats.checks import located, show, text
-from sightline.data.formats.lines import is_debris, lines, read_text, split_asked
+from sightline.data.formats.lines import lines, read_text
 from sightline.data.formats.plain_yaml import parse_yaml
 from sightline.data.images import inside, is_image
+from sightline.data.readers._image_files import is_debris
+from sightline.data.readers._splits import SPLITS, split_asked
 from sightline.data.readers._yolo_pairs import PLACES, pair, split_folder, swap
 from sightline.records import InputError
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Item", "class_names", "find_config", "find_items", "read_config"]
 
-_SPLITS = ("train", "val", "valid", "validation", "test")
 _NAME_FILES = ("classes.txt", "obj.names", "labels/classes.txt", "labels/obj.names")
 _Placed: TypeAlias = str | dict[str, None]  # a folder, or images
 _Place: TypeAlias = tuple[str, _Placed]  # split, what it has
@@ -185,7 +186,7 @@ def _places(
     base = _stays(root, root, config.get("path")) or root
     places: list[_Place] = []
     # An image belongs to the first split that has it: the one that is asked for.
-    for name in sorted(_SPLITS, key=lambda name: split_asked(name, split) != split):
+    for name in sorted(SPLITS, key=lambda name: split_asked(name, split) != split):
         entries = config.get(name)
         for entry in entries if isinstance(entries, list) else [entries]:
             path = _stays(root, base, entry)

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from sightline.data.readers._splits import SPLITS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
@@ -20,7 +22,7 @@ PLACES = (
 )
 """Where the label file of an image may be."""
 
-_SPLIT_FOLDER = re.compile(r"(train|val|valid|validation|test)\d*")
+_SPLIT_FOLDER = re.compile(rf"({'|'.join(SPLITS)})\d*")
 
 
 class Pairs(NamedTuple):

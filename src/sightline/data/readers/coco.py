@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sightline.data.annotations import read_annotation_file
-from sightline.data.formats.lines import split_names
-from sightline.data.readers._image_files import ImageFiles
+from sightline.data.readers._image_files import ImageFiles, is_debris
+from sightline.data.readers._splits import split_names
 from sightline.data.readers.folder import given_images, open_dataset
 from sightline.records import InputError
 
@@ -88,7 +88,7 @@ def _find_file(root: Path, split: str | None, annotations: str | os.PathLike[str
 
 def _json_files(root: Path) -> list[Path]:
     found = {file for place in _PLACES for file in root.glob(place) if file.is_file()}
-    return sorted(file for file in found if not file.name.startswith("."))
+    return sorted(file for file in found if not is_debris(file.name))
 
 
 def _coco_files(files: list[Path]) -> list[Path]:

@@ -24,10 +24,9 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from sightline.data.dataset import Dataset, from_annotations
+from sightline.data.dataset import Dataset, LazyAnnotations, from_annotations
 from sightline.data.formats.checks import show
 from sightline.data.formats.drafts import Draft, Facts
-from sightline.data.formats.lines import LazyAnnotations
 from sightline.data.formats.shapes import box_shape, encode_rle, point_shape, rle_shape
 from sightline.data.images import image_size, inside, read_image
 from sightline.data.readers._cub_tables import (

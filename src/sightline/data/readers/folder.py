@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sightline.data.annotations import AnnotationFile, read_annotation_file
 from sightline.data.dataset import from_annotations
-from sightline.data.readers._image_files import ImageFiles, leaves
+from sightline.data.readers._image_files import ImageFiles, is_debris, leaves
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def _find_file(root: Path, annotations: str | os.PathLike[str] | None) -> Path:
     usual = (root / f"{stem}{suffix}" for stem in _STEMS for suffix in _SUFFIXES)
     if first := next((file for file in usual if file.is_file()), None):
         return first
-    files = sorted(file for file in root.iterdir() if file.suffix.lower() in _SUFFIXES)
+    named = (file for file in root.iterdir() if file.suffix.lower() in _SUFFIXES)
+    files = sorted(file for file in named if not is_debris(file.name))
     if len(files) == 1:
         return files[0]
     if not files:

@@ -8,9 +8,9 @@
     ImageSets/Segmentation/<split>.txt      the same for images with masks
     SegmentationObject/<id>.png     palette: 0 background, 1 to n the objects in order, 255 void
 
-The XML files may also lie in annotations/, beside the images, or in folders train, valid, val and
-test, which are splits then and stand in front of the names of images; images also in images/ or
-beside the XML files.
+The XML files may also lie in annotations/, beside the images, or in folders train, val (valid,
+validation) and test, which are splits then and stand in front of the names of images; images also
+in images/ or beside the XML files.
 
 Boxes are whole pixels counted from 1 with both ends in, so xmin to xmax covers xmin - 1 to xmax.
 Objects are numbered in the order of the file, whatever else is read; their parts follow, then the
@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sightline.data.dataset import Dataset, from_annotations
+from sightline.data.dataset import Dataset, LazyAnnotations, from_annotations
 from sightline.data.formats.checks import located
 from sightline.data.formats.drafts import Draft, Facts
-from sightline.data.formats.lines import LazyAnnotations, claim
 from sightline.data.formats.shapes import Shape, encode_rle, rle_shape
 from sightline.data.images import image_size, inside
 from sightline.data.problems import Problems
+from sightline.data.readers._image_files import claim
 from sightline.data.readers._voc_files import (
     read_facts,
     read_object,

@@ -36,10 +36,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.formats.drafts import Draft, Facts
-from sightline.data.formats.lines import claim, finite, lines, read_text
+from sightline.data.formats.lines import finite, lines, read_text
 from sightline.data.formats.shapes import box_shape, polygon_shape
 from sightline.data.images import inside
 from sightline.data.problems import Problems
+from sightline.data.readers._image_files import claim
 from sightline.data.readers._yolo_files import class_names, find_config, find_items, read_config
 from sightline.records import InputError, Taxonomy
 

@@ -47,7 +47,6 @@ class Columns:
         The numbers, shape (N,) or for boxes (N, 4); NaN where a record does not have it.
     """
 
-    count: int
     ints: dict[str, NDArray[np.int64]]
     numbers: dict[str, NDArray[np.float64]]
 
@@ -87,7 +86,7 @@ class _Table:
             else:
                 which = slice(column, column + 4) if kind == scan.BOX else column
                 numbers[field.name] = np.concatenate([part.numbers[:, which] for part in parts])
-        return Columns(sum(len(part.numbers) for part in parts), ints, numbers)
+        return Columns(ints, numbers)
 
 
 DETECTIONS = _Table.of(

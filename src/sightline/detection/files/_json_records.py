@@ -82,7 +82,7 @@ def read_columns(
             numbers[field.name] = _numbers(place, records, field, values)
         else:
             numbers[field.name] = _boxes(place, records, field, values)
-    return Columns(len(records), ints, numbers)
+    return Columns(ints, numbers)
 
 
 def _integers(

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sightline.data.formats.checks import located
-from sightline.data.formats.lines import find_image, finite, is_debris, lines, read_text
+from sightline.data.formats.lines import finite, lines, read_text
 from sightline.data.images import image_size, is_image
+from sightline.data.readers._image_files import find_image, is_debris
 from sightline.data.readers.yolo import read_label_files, read_line
 from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.files._columns import existing, read_words, same_width

@@ -9,6 +9,7 @@ import numpy as np
 
 from sightline._arrays import to_numpy
 from sightline.records import InputError
+from sightline.stats._given import floats
 from sightline.stats._images import numbered
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def labelling_looks_random(
 def _check(
     values: Any, labelled: Any, groups: Sequence[Any] | NDArray[Any], permutations: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.intp]]:
-    values = np.asarray(to_numpy(values), np.float64)
+    values = floats(values, "values", None)
     labelled = np.asarray(to_numpy(labelled), np.bool_)
     if values.ndim != 1 or values.shape != labelled.shape or len(groups) != len(values):
         raise InputError(
@@ -122,8 +123,6 @@ def _check(
         )
     if permutations < 1:
         raise InputError(f"permutations must be at least 1; got {permutations!r}")
-    if np.isinf(values).any():
-        raise InputError("values must hold finite numbers or NaN; got an infinite one")
     known = np.isfinite(values)
     return values[known], labelled[known], numbered(groups)[1][known]
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 
 from sightline._arrays import divide, shape_of, to_numpy
-from sightline.metrics._border import apply_sign, check_choice, check_finite, check_maps
+from sightline.metrics._border import apply_sign, check_maps, refuse_signed_selection
 from sightline.metrics.selection import Sign, Threshold, Ties, budget, parse_selection, select
 from sightline.records import Annotation, InputError
+from sightline.records.checks import check_choice
+from sightline.stats._scenes import check_finite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -244,8 +246,7 @@ def overlaps(
             "selection 'matched' takes as many pixels as are annotated, so that it changes with "
             "every region left out; use 'percentile', 'mass' or 'mean'"
         )
-    if sign == "signed" and threshold.kind in ("mass", "mean"):
-        raise InputError(f"{threshold.kind} selection needs sign 'positive' or 'absolute'")
+    refuse_signed_selection(sign, threshold)
     if len(attention_maps) != len(annotations):
         raise InputError(
             f"there must be one annotation for each map; got {len(attention_maps)} maps and "
@@ -266,7 +267,6 @@ def _overlap(
         values = np.asarray(to_numpy(check_maps(attention)))
         if values.ndim != 2:
             raise InputError(f"a map must have shape (H, W); got shape {shape_of(values.shape)}")
-        check_finite(values[None])
         shape = (values.shape[0], values.shape[1])
         atoms = annotation if isinstance(annotation, Atoms) else image_atoms(annotation, shape)
         if atoms.index.shape != shape:
@@ -275,6 +275,7 @@ def _overlap(
             )
     except InputError as error:
         raise InputError(f"image {image}: {error}") from error
+    check_finite(values[None], [image])
     seen = atoms.index != _IGNORED
     if not seen.any():
         return atoms, np.zeros(0), np.nan

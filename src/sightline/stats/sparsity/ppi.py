@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from scipy.special import stdtrit
 
-from sightline._arrays import to_numpy
 from sightline.records import InputError
+from sightline.records.checks import check_confidence
+from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import in_units
 
@@ -321,8 +322,7 @@ def _constant(values: NDArray[np.float64]) -> bool:
 def _check(target: str, confidence: float, tuning: float | None) -> None:
     if target not in get_args(Target):
         raise InputError(f"target must be 'population' or 'set'; got {target!r}")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}")
+    check_confidence(confidence)
     if tuning is not None and not math.isfinite(tuning):
         raise InputError(f"tuning must be a finite number; got {tuning!r}")
 
@@ -332,7 +332,7 @@ def _read(
 ) -> tuple[_Gold, _Rest, int]:
     """Return scores with the number of their stratum, without undefined ones, and their count."""
     y, f, rest = (
-        _scores(values, name)
+        floats(values, name, None)
         for values, name in ((gold_y, "gold_y"), (gold_f, "gold_f"), (rest_f, "rest_f"))
     )
     if y.ndim != 1 or y.shape != f.shape or rest.ndim != 1:
@@ -354,13 +354,6 @@ def _read(
     both, left = np.isfinite(y) & np.isfinite(f), np.isfinite(rest)
     undefined = int((~both).sum() + (~left).sum())
     return _Gold(y[both], f[both], first[both]), _Rest(rest[left], second[left]), undefined
-
-
-def _scores(values: Any, name: str) -> NDArray[np.float64]:
-    given = np.asarray(to_numpy(values), np.float64)
-    if np.isinf(given).any():
-        raise InputError(f"{name} must hold finite numbers or NaN; got an infinite one")
-    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +416,7 @@ def joined(
     (0.1, 0.525, 0.5)
     """
     named = ((sparse, "sparse"), (completed, "completed"), (gold, "gold"))
-    scores = [_scores(values, name) for values, name in named]
+    scores = [floats(values, name, None) for values, name in named]
     if len({values.shape for values in scores}) > 1 or scores[0].ndim != 1:
         shapes = ", ".join(str(values.shape) for values in scores)
         raise InputError(f"sparse, completed and gold must have one score an image; got {shapes}")

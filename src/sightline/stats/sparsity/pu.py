@@ -15,6 +15,7 @@ import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
+from sightline.records.checks import check_confidence
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import Weights
 
@@ -174,8 +175,7 @@ def pu_iou(
     ----------
     Elkan and Noto (2008), Learning classifiers from only positive and unlabeled data.
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}")
+    check_confidence(confidence)
     if resamples < 1:
         raise InputError(f"resamples must be at least 1; got {resamples!r}")
     cells = _cells(recall, area, attended, instances, images, groups)

@@ -6,7 +6,8 @@ import { Empty, Loaded, Segmented } from "../../components";
 import type { DataSet } from "../../export";
 import { useWord } from "../../url";
 import { useRandomised, waysFor } from "./filters";
-import { groupBy, keyOf, layerText, nameAmong, dotted } from "./lines";
+import { groupBy } from "../../tables";
+import { keyOf, layerText, nameAmong, dotted } from "./lines";
 import { NoLine } from "./notes";
 import { accuracySeries, referenceSeries, similaritySeries, stagesOf } from "./stages";
 import { similarityName, stageTick, unitDomain } from "./words";
@@ -69,7 +70,7 @@ function Panels({ answer, by }: { answer: Cascade; by: PanelsBy }) {
   const groups =
     by === "line"
       ? lines.map((line) => [dotted(line.model, nameAmong(line, lines, false), layerText(line.layer)), [line]] as const)
-      : groupBy(lines, ({ model }) => model);
+      : [...groupBy(lines, ({ model }) => model)];
   return (
     <div className="checks-panels">
       {groups.map(([title, some]) => (

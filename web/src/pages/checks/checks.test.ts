@@ -6,7 +6,8 @@ import { methodsOf, spotsOf } from "./classes";
 import { seriesOf } from "./curves";
 import { countsFor } from "./failures";
 import { waysFor } from "./filters";
-import { dotted, groupBy, nameAmong } from "./lines";
+import { groupBy } from "../../tables";
+import { dotted, nameAmong } from "./lines";
 import { cascadeOf, sanityData } from "./links";
 import { measureRows } from "./measure_table";
 import { partsRow } from "./parts";
@@ -63,7 +64,7 @@ describe("names of lines", () => {
   });
 
   it("are grouped in order of appearance", () => {
-    expect(groupBy(lines, ({ model }) => model).map(([name, some]) => [name, some.length])).toEqual([["a", 3], ["b", 1]]);
+    expect([...groupBy(lines, ({ model }) => model)].map(([name, some]) => [name, some.length])).toEqual([["a", 3], ["b", 1]]);
     expect(dotted("a", "", null, "b")).toBe("a · b");
   });
 });

@@ -4,7 +4,8 @@ import { ChartFrame } from "../../charts";
 import { Empty, Select } from "../../components";
 import type { DataSet } from "../../export";
 import { to, useParam } from "../../url";
-import { dotted, groupBy, isBaseline } from "./lines";
+import { groupBy } from "../../tables";
+import { dotted, isBaseline } from "./lines";
 import { Scatter, type Spot } from "./scatter";
 
 const COLUMNS = ["model", "method", "label", "accuracy", "value", "images"] as const;
@@ -25,7 +26,7 @@ export function spotsOf(lines: readonly ClassLine[]): Spot[] {
 /** Methods to choose from, baselines last. */
 export function methodsOf(lines: readonly ClassLine[]): string[] {
   const ordered = [...lines.filter((line) => !isBaseline(line)), ...lines.filter(isBaseline)];
-  return groupBy(ordered, (line) => dotted(line.method, line.target)).map(([name]) => name);
+  return [...groupBy(ordered, (line) => dotted(line.method, line.target)).keys()];
 }
 
 interface ClassPanelProps {
@@ -48,7 +49,7 @@ export function ClassPanel({ answer, title }: ClassPanelProps) {
         <Select label="Maps of" value={method} options={options} onChange={(name) => setMethod(name === methods[0] ? "" : name)} />
       </div>
       <div className="checks-small">
-        {groupBy(lines, ({ model }) => model).map(([model, some]) => (
+        {[...groupBy(lines, ({ model }) => model)].map(([model, some]) => (
           <ChartFrame key={model} level={3} title={model} name={`classes-${model}`} data={() => dataOf(some)}>
             <Scatter
               label={`${title} of ${method} by accuracy of ${model}; each spot opens its images`}

@@ -6,7 +6,7 @@ import { Loaded, MetricTip, Segmented } from "../../components";
 import type { DataSet } from "../../export";
 import { score } from "../../format";
 import { useWord } from "../../url";
-import { useTitle } from "../dashboard/filters";
+import { useTitle } from "../../components/metric_names";
 import { imagesBehind } from "../dashboard/links";
 import { ClassPanel } from "./classes";
 import { useViewWords } from "./filters";

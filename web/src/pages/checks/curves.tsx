@@ -7,7 +7,8 @@ import type { DataSet } from "../../export";
 import { percent, score } from "../../format";
 import { useParam } from "../../url";
 import { useViewWords } from "./filters";
-import { groupBy, isBaseline } from "./lines";
+import { groupBy } from "../../tables";
+import { isBaseline } from "./lines";
 import { NoLine } from "./notes";
 import { MEASURE_WORDS, measureTitle, unitDomain } from "./words";
 
@@ -69,7 +70,7 @@ function Panels({ answer }: { answer: RemovalCurves }) {
   if (answer.lines.length === 0) return <NoLine />;
   return (
     <div className="checks-panels">
-      {groupBy(answer.lines, ({ model }) => model).map(([model, lines]) => (
+      {[...groupBy(answer.lines, ({ model }) => model)].map(([model, lines]) => (
         <CurvesPanel key={model} model={model} lines={lines} measure={answer.measure} />
       ))}
     </div>

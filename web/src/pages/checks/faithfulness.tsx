@@ -2,13 +2,14 @@
 import { useMemo } from "react";
 
 import type { Faithfulness, FaithfulnessLine } from "../../api/client";
-import { useFaithfulness } from "../../api/queries";
+import { useChecks, useFaithfulness } from "../../api/queries";
 import { ChartFrame, IntervalRows, type IntervalRow } from "../../charts";
 import { Loaded, Select } from "../../components";
 import { to, useParam } from "../../url";
 import { faithfulnessData, MeasureTable } from "./measure_table";
 import { useViewWords } from "./filters";
-import { dotted, groupBy, isBaseline, keyOf, layerText, nameAmong } from "./lines";
+import { groupBy } from "../../tables";
+import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
 import { Caution, NoLine } from "./notes";
 import { againstRandom, MEASURE_WORDS, measureTitle } from "./words";
 
@@ -31,18 +32,17 @@ function rowOf(line: FaithfulnessLine, lines: readonly FaithfulnessLine[], curve
   };
 }
 
-const CURVED = ["deletion", "insertion", "road_morf", "road_lerf", "pixel_flipping"];
-
 interface PanelProps {
   model: string;
   lines: readonly FaithfulnessLine[];
   measure: string;
+  /** Whether curves of the measure are stored. */
+  curves: boolean;
 }
 
-function ModelPanel({ model, lines, measure }: PanelProps) {
+function ModelPanel({ model, lines, measure, curves }: PanelProps) {
   const title = measureTitle(measure);
   const better = lines[0] ? BETTER[lines[0].better] : "";
-  const curves = CURVED.includes(measure);
   return (
     <ChartFrame level={3} title={model} name={`${measure}-${model}`} data={() => faithfulnessData(lines)}>
       <IntervalRows
@@ -59,6 +59,7 @@ function ModelPanel({ model, lines, measure }: PanelProps) {
 function Answer({ answer }: { answer: Faithfulness }) {
   const [asked, setMeasure] = useParam("measure");
   const measure = answer.measures.includes(asked) ? asked : (answer.measures[0] ?? "");
+  const curves = useChecks().data?.curves.includes(measure) ?? false;
   const lines = useMemo(() => answer.lines.filter((line) => line.measure === measure), [answer, measure]);
   if (answer.lines.length === 0) return <NoLine />;
   const options = answer.measures.map((name) => ({ value: name, label: measureTitle(name) }));
@@ -69,8 +70,8 @@ function Answer({ answer }: { answer: Faithfulness }) {
         <p className="checks-meaning">{MEASURE_WORDS[measure]?.meaning}</p>
       </div>
       <div className="checks-panels">
-        {groupBy(lines, ({ model }) => model).map(([model, some]) => (
-          <ModelPanel key={model} model={model} lines={some} measure={measure} />
+        {[...groupBy(lines, ({ model }) => model)].map(([model, some]) => (
+          <ModelPanel key={model} model={model} lines={some} measure={measure} curves={curves} />
         ))}
       </div>
       <Caution>

@@ -3,22 +3,14 @@ import type { ReactNode } from "react";
 
 import type { CheckList, StudyInfo } from "../../api/client";
 import { useMetricTable, useStudy } from "../../api/queries";
-import { Select, type Choosable } from "../../components";
+import { ClearButton, Select, useNamedWords, type Choosable } from "../../components";
 import { setParams, useUrl } from "../../url";
-import { metricChoices, useTitles } from "../dashboard/filters";
+import { metricChoices, useTitles } from "../../components/metric_names";
 import { READING_NAMES, SIMILARITY_NAMES, WAY_NAMES } from "./words";
 import { NARROWING, VIEW_INFO, type Field, type View } from "./views";
 
 /** The words in the address that a view reads; others are kept for the other views. */
-export function useViewWords(view: View): Partial<Record<Field, string>> {
-  const { params } = useUrl();
-  const words: Partial<Record<Field, string>> = {};
-  for (const name of VIEW_INFO[view].fields) {
-    const value = params.get(name);
-    if (value !== null && value !== "") words[name] = value;
-  }
-  return words;
-}
+export const useViewWords = (view: View): Partial<Record<Field, string>> => useNamedWords(VIEW_INFO[view].fields);
 
 /** What a table of randomisation is asked for. */
 export function useRandomised(view: "verdicts" | "cascade") {
@@ -110,7 +102,7 @@ export function FilterBar({ view, checks }: BarProps) {
           {draw[field]()}
         </span>
       ))}
-      <ClearButton />
+      <ClearButton names={NARROWING} />
     </div>
   );
 }
@@ -123,15 +115,4 @@ function WayField({ view, ways }: { view: View; ways: readonly string[] }) {
   const known = waysFor(view, ways);
   const usual = view === "cascade" && known.includes("top-down") ? "top-down" : (known[0] ?? "");
   return <AddressField name="way" label="Weights are redrawn" options={named(known, WAY_NAMES)} usual={usual} />;
-}
-
-function ClearButton() {
-  const { params } = useUrl();
-  if (!NARROWING.some((name) => params.has(name))) return null;
-  const clear = () => setParams(Object.fromEntries(NARROWING.map((name) => [name, null])), { push: true });
-  return (
-    <button type="button" className="button quiet" onClick={clear}>
-      Clear filters
-    </button>
-  );
 }

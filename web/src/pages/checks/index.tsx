@@ -2,10 +2,9 @@
 import { type ComponentType } from "react";
 
 import { useChecks, useHealth } from "../../api/queries";
-import { Link, Page, Spinner } from "../../components";
+import { Page, Spinner, useNamedWords, useView, ViewLinks } from "../../components";
 import { plural } from "../../format";
-import { useKeys } from "../../keys";
-import { to, useUrl, useWord } from "../../url";
+import { to } from "../../url";
 import { AgreementView } from "./agreement";
 import { CascadeView } from "./cascade";
 import { CorrectnessView } from "./correctness";
@@ -32,23 +31,6 @@ const COMPONENTS: Readonly<Record<View, ComponentType>> = {
   failures: FailuresView,
 };
 
-function ViewLinks({ current }: { current: View }) {
-  const { params } = useUrl();
-  const hrefOf = (view: View) => {
-    const kept = NARROWING.map((name) => [name, params.get(name)] as const);
-    return to.checks({ view: view === "verdicts" ? null : view, ...Object.fromEntries(kept) });
-  };
-  return (
-    <nav className="views" aria-label="Views of the checks">
-      {VIEWS.map((view) => (
-        <Link key={view} href={hrefOf(view)} aria-current={view === current ? "page" : undefined}>
-          {VIEW_INFO[view].title}
-        </Link>
-      ))}
-    </nav>
-  );
-}
-
 function Lead({ checks }: { checks: readonly string[] }) {
   return (
     <>
@@ -72,21 +54,14 @@ function Shown({ view, stored }: { view: View; stored: readonly string[] }) {
 }
 
 export default function Checks() {
-  const [view, setView] = useWord("view", VIEWS, "verdicts");
+  const view = useView("Checks", VIEWS);
+  const kept = useNamedWords(NARROWING);
+  const hrefOf = (other: View) => to.checks({ view: other === VIEWS[0] ? null : other, ...kept });
   const health = useHealth().data;
   const stored = health?.checks.filter((name) => name !== "reference") ?? [];
-  const step = (by: number) => {
-    const next = VIEWS[(VIEWS.indexOf(view) + by + VIEWS.length) % VIEWS.length];
-    if (next) setView(next, { push: true });
-  };
-  useKeys("Checks", [
-    { keys: ["]"], label: "next view", run: () => step(1) },
-    { keys: ["["], label: "view before", run: () => step(-1) },
-  ]);
   return (
     <Page title="Checks" lead={health && <Lead checks={stored} />} wide>
-      <ViewLinks current={view} />
-      <p className="views-asks">{VIEW_INFO[view].asks}</p>
+      <ViewLinks label="Views of the checks" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
       {health ? <Shown view={view} stored={stored} /> : <Spinner />}
     </Page>
   );

@@ -5,7 +5,8 @@ import { ChartFrame, LineChart, type LineSeries } from "../../charts";
 import { Empty, Loaded } from "../../components";
 import type { DataSet } from "../../export";
 import { useViewWords } from "./filters";
-import { groupBy, nameAmong } from "./lines";
+import { groupBy } from "../../tables";
+import { nameAmong } from "./lines";
 import { unitDomain } from "./words";
 
 const dataOf = (lines: readonly LayerChangesLine[]): DataSet => ({
@@ -29,7 +30,7 @@ function Panels({ answer }: { answer: LayerChanges }) {
   }
   return (
     <div className="checks-panels">
-      {groupBy(answer.lines, ({ model }) => model).map(([model, lines]) => {
+      {[...groupBy(answer.lines, ({ model }) => model)].map(([model, lines]) => {
         const nexts = new Map(lines.flatMap(({ points }) => points.map(({ layer, next }) => [layer, next] as const)));
         return (
           <ChartFrame key={model} level={3} title={model} name={`layer-changes-${model}`} data={() => dataOf(lines)}>

@@ -36,16 +36,5 @@ export function layerText(layer: number | string | null | undefined): string {
   return layer === null || layer === undefined || layer === "" ? "" : `layer ${layer}`;
 }
 
-/** Lines by the name of one of their parts, in order of appearance. */
-export function groupBy<T>(lines: readonly T[], read: (line: T) => string): [string, T[]][] {
-  const groups = new Map<string, T[]>();
-  for (const line of lines) {
-    const found = groups.get(read(line));
-    if (found) found.push(line);
-    else groups.set(read(line), [line]);
-  }
-  return [...groups];
-}
-
 /** Maps that see no model. */
 export const isBaseline = ({ group }: Studied): boolean => group === "baseline";

@@ -3,7 +3,8 @@ import type { Faithfulness, FaithfulnessLine } from "../../api/client";
 import { DataTable, ExportMenu, Panel, Tip, type Column } from "../../components";
 import type { DataSet } from "../../export";
 import { interval, score, signed } from "../../format";
-import { groupBy, isBaseline, keyOf, layerText, nameAmong } from "./lines";
+import { groupBy } from "../../tables";
+import { isBaseline, keyOf, layerText, nameAmong } from "./lines";
 import { againstRandom, MEASURE_WORDS, measureTitle } from "./words";
 
 const COLUMNS = [
@@ -26,7 +27,7 @@ interface Row {
 
 /** One row for each model and method, with its lines by measure. */
 export function measureRows(lines: readonly FaithfulnessLine[]): Row[] {
-  return groupBy(lines, keyOf).map(([key, some]) => {
+  return [...groupBy(lines, keyOf)].map(([key, some]) => {
     const first = some[0]!;
     return {
       key,

@@ -7,7 +7,8 @@ import type { DataSet } from "../../export";
 import { useWord } from "../../url";
 import { BackgroundPanel } from "./background";
 import { useViewWords } from "./filters";
-import { dotted, groupBy, isBaseline, keyOf, layerText, nameAmong } from "./lines";
+import { groupBy } from "../../tables";
+import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
 import { NoLine } from "./notes";
 
 const FIGURES = ["ap", "precision", "recall"] as const;
@@ -53,7 +54,7 @@ function Panels({ answer, figure }: { answer: Parts; figure: PartsFigure }) {
   if (answer.lines.length === 0) return <NoLine />;
   return (
     <div className="checks-panels">
-      {groupBy(answer.lines, ({ model }) => model).map(([model, lines]) => (
+      {[...groupBy(answer.lines, ({ model }) => model)].map(([model, lines]) => (
         <ChartFrame key={model} level={3} title={model} name={`deciding-parts-${model}`} data={() => partsData(lines)}>
           <IntervalRows
             label={`${FIGURE_NAMES[figure]} over parts, ${model}`}

@@ -3,19 +3,15 @@ import type { Comparison, ComparisonLine, StudyInfo } from "../../api/client";
 import { useComparison, useStudy } from "../../api/queries";
 import { ChartFrame, IntervalRows, type IntervalRow } from "../../charts";
 import { Empty, Loaded, MetricTip, Segmented, Select } from "../../components";
+import { OPEN_LAYER_RULES } from "../../components/choice_fields";
 import type { DataSet } from "../../export";
 import { pValue, percent } from "../../format";
 import { setParams, useParam, useUrl, useWord, type Words } from "../../url";
-import { useTitle, useViewWords } from "./filters";
+import { useTitle } from "../../components/metric_names";
+import { useViewWords } from "./filters";
 import { joined, layerName } from "./lines";
 import { ShiftsPanel } from "./shifts_panel";
 import { BYS, commonName, sideName, sidesOf, usualPair, wordsOfLine, type By } from "./sides";
-
-const RULES = [
-  { value: "", label: "best (same images)" },
-  { value: "split", label: "best, chosen on the other half" },
-  { value: "last", label: "last" },
-];
 
 const COLUMNS = [
   ...(["a", "b", "model", "method", "target", "layer_a", "layer_b", "n", "value_a", "value_b"] as const),
@@ -92,7 +88,7 @@ function PairFields({ study, by, a, b, model }: PairProps) {
           }}
         />
       )}
-      {by !== "layer" && <Select label="Layer" value={rule} options={RULES} onChange={setRule} />}
+      {by !== "layer" && <Select label="Layer" value={rule} options={OPEN_LAYER_RULES} onChange={setRule} />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** Curves over layers or percentiles, put into panels that can be read. */
 import type { Point, ProgressionLine } from "../../api/client";
-import { groupBy, isBaseline, joined } from "./lines";
+import { groupBy } from "../../tables";
+import { isBaseline, joined } from "./lines";
 
 export type PanelsBy = "method" | "model";
 

@@ -8,7 +8,8 @@ import { Empty, MetricTip, Search, Segmented, Select } from "../../components";
 import type { DataSet } from "../../export";
 import { metricParts, plural, short } from "../../format";
 import { useList, useNumberParam, useParam, useWord } from "../../url";
-import { useTitle, useTitles, useViewWords } from "./filters";
+import { useTitle, useTitles } from "../../components/metric_names";
+import { useViewWords } from "./filters";
 import { joined } from "./lines";
 import { imagesBehind } from "./links";
 import { ChoiceNote, LeastField } from "./parts";
@@ -139,7 +140,7 @@ export function FeaturesView() {
         of={answer}
         title={
           <>
-            <MetricTip name={name} /> by feature
+            <MetricTip name={name} /> by label
           </>
         }
         name="features"

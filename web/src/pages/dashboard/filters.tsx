@@ -1,51 +1,16 @@
 /** Which maps and which score the views are about; kept in the address. */
 import type { ModelInfo, StudyInfo } from "../../api/client";
 import { useMetricTable, useStudy } from "../../api/queries";
-import { Select, type Choosable } from "../../components";
-import { metricParts } from "../../format";
+import { Select, useNamedWords, type Choosable } from "../../components";
+import { hasHeads, OPEN_LAYER_RULES } from "../../components/choice_fields";
+import { metricChoices, useTitles } from "../../components/metric_names";
 import { setParams, useUrl, type Words } from "../../url";
 import { distinct } from "./lines";
 import { VIEW_INFO, type Field, type View } from "./views";
 
-const LAYER_RULES: readonly Choosable[] = [
-  { value: "", label: "best (same images)" },
-  { value: "split", label: "best, chosen on the other half" },
-  { value: "last", label: "last" },
-];
-
-/** Scores by name; those with thresholds stand together. */
-export function metricChoices(names: readonly string[], titles: ReadonlyMap<string, string>): Choosable[] {
-  return names.map((name) => {
-    const { metric, threshold } = metricParts(name);
-    const title = titles.get(metric) ?? metric;
-    return threshold === null
-      ? { value: name, label: title }
-      : { value: name, label: `${title} @${threshold}`, group: `${title} by threshold` };
-  });
-}
-
-/** Names of all metrics for people. */
-export function useTitles(): ReadonlyMap<string, string> {
-  const table = useMetricTable().data;
-  return new Map((table?.metrics ?? []).map(({ name, title }) => [name, title]));
-}
-
-/** The title of `metric[@threshold]`. */
-export function useTitle(name: string): string {
-  const { metric, threshold } = metricParts(name);
-  return (useTitles().get(metric) ?? metric) + (threshold === null ? "" : `@${threshold}`);
-}
-
 /** The words in the address that a view reads; others are kept for the other views. */
-export function useViewWords(view: View, also: readonly Field[] = []): Words {
-  const { params } = useUrl();
-  const words: Words = {};
-  for (const name of [...VIEW_INFO[view].fields, ...also]) {
-    const value = params.get(name);
-    if (value !== null && value !== "") words[name] = value;
-  }
-  return words;
-}
+export const useViewWords = (view: View, also: readonly Field[] = []): Words =>
+  useNamedWords([...VIEW_INFO[view].fields, ...also]);
 
 interface FieldProps {
   study: StudyInfo;
@@ -109,7 +74,7 @@ const numbered = (places: readonly number[], name: string): Choosable[] =>
 function LayerField({ study, view }: FieldProps) {
   const { params } = useUrl();
   const heads = view === "heads" || view === "matrix";
-  const rules = heads ? [{ value: "", label: "all layers" }] : LAYER_RULES;
+  const rules = heads ? [{ value: "", label: "all layers" }] : OPEN_LAYER_RULES;
   const value = params.get("layer") ?? "";
   const options = [...rules, ...numbered(layersOf(study, params.get("model")), "layer")];
   const shown = options.some((option) => option.value === value) ? value : "";
@@ -119,7 +84,9 @@ function LayerField({ study, view }: FieldProps) {
 function HeadField({ study }: FieldProps) {
   const { params } = useUrl();
   const model = study.models.find(({ name }) => name === params.get("model"));
-  const heads = model?.head_numbers ?? [];
+  const method = params.get("method") ?? "";
+  const kept = model !== undefined && (method === "" || hasHeads(study, model.name, method));
+  const heads = kept ? model.head_numbers : [];
   if (heads.length === 0) return null;
   const options = [{ value: "", label: "fused" }, ...numbered(heads, "head")];
   return <Select label="Head" value={params.get("head") ?? ""} options={options} onChange={(head) => setParams({ head })} />;

@@ -6,7 +6,7 @@ import { Checkbox, Loaded, MetricTip } from "../../components";
 import type { DataSet } from "../../export";
 import { interval, score } from "../../format";
 import { go, useFlag } from "../../url";
-import { useTitle } from "./filters";
+import { useTitle } from "../../components/metric_names";
 import { useHeadWords } from "./head_words";
 import { distinct, joined, rankName } from "./lines";
 import { imagesBehind } from "./links";

@@ -3,10 +3,9 @@ import { type ComponentType } from "react";
 
 import type { Health } from "../../api/client";
 import { useHealth, useStudy } from "../../api/queries";
-import { Empty, Link, Page } from "../../components";
+import { ClearButton, Empty, Page, useNamedWords, useView, ViewLinks } from "../../components";
 import { plural } from "../../format";
-import { useKeys } from "../../keys";
-import { setParams, to, useUrl, useWord } from "../../url";
+import { to } from "../../url";
 import { CompareView } from "./comparison";
 import { FeaturesView } from "./features";
 import { FilterBar } from "./filters";
@@ -35,34 +34,6 @@ const COMPONENTS: Readonly<Record<View, ComponentType>> = {
 /** Words that narrow the views down. */
 const CLEARED = ["metric", "model", "method", "layer", "head", "target", "least", "find", "at"];
 
-function ViewLinks({ current }: { current: View }) {
-  const { params } = useUrl();
-  const hrefOf = (view: View) => {
-    const kept = CLEARED.map((name) => [name, params.get(name)] as const);
-    return to.dashboard({ view: view === "leaderboard" ? null : view, ...Object.fromEntries(kept) });
-  };
-  return (
-    <nav className="dashboard-views" aria-label="Views of the dashboard">
-      {VIEWS.map((view) => (
-        <Link key={view} href={hrefOf(view)} aria-current={view === current ? "page" : undefined}>
-          {VIEW_INFO[view].title}
-        </Link>
-      ))}
-    </nav>
-  );
-}
-
-function ClearButton() {
-  const { params } = useUrl();
-  if (!CLEARED.some((name) => params.has(name))) return null;
-  const clear = () => setParams(Object.fromEntries(CLEARED.map((name) => [name, null])), { push: true });
-  return (
-    <button type="button" className="button quiet" onClick={clear}>
-      Clear filters
-    </button>
-  );
-}
-
 function Lead() {
   const study = useStudy().data;
   if (!study) return null;
@@ -88,7 +59,7 @@ function Shown({ view, health }: { view: View; health: Health | undefined }) {
     <>
       <div className="dashboard-bar">
         <FilterBar view={view} />
-        <ClearButton />
+        <ClearButton names={CLEARED} />
       </div>
       <Current />
     </>
@@ -96,20 +67,13 @@ function Shown({ view, health }: { view: View; health: Health | undefined }) {
 }
 
 export default function Dashboard() {
-  const [view, setView] = useWord("view", VIEWS, "leaderboard");
+  const view = useView("Dashboard", VIEWS);
+  const kept = useNamedWords(CLEARED);
+  const hrefOf = (other: View) => to.dashboard({ view: other === VIEWS[0] ? null : other, ...kept });
   const health = useHealth().data;
-  const step = (by: number) => {
-    const next = VIEWS[(VIEWS.indexOf(view) + by + VIEWS.length) % VIEWS.length];
-    if (next) setView(next, { push: true });
-  };
-  useKeys("Dashboard", [
-    { keys: ["]"], label: "next view", run: () => step(1) },
-    { keys: ["["], label: "view before", run: () => step(-1) },
-  ]);
   return (
     <Page title="Dashboard" lead={<Lead />} wide>
-      <ViewLinks current={view} />
-      <p className="dashboard-asks">{VIEW_INFO[view].asks}</p>
+      <ViewLinks label="Views of the dashboard" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
       <Shown view={view} health={health} />
     </Page>
   );

@@ -4,8 +4,9 @@ import { exportUrl, useLeaderboard } from "../../api/queries";
 import { IntervalRows, LoadedChart, type IntervalRow } from "../../charts";
 import { Empty, MetricTip } from "../../components";
 import type { DataSet } from "../../export";
-import { useTitle, useViewWords } from "./filters";
-import { isBaseline, joined, layerName, rankName, sharedBy } from "./lines";
+import { useTitle } from "../../components/metric_names";
+import { useViewWords } from "./filters";
+import { isBaseline, joined, layerName, markNames, rankName, sharedBy } from "./lines";
 import { imagesBehind } from "./links";
 import type { Looks } from "./looks";
 import { useLooks } from "./parts";
@@ -68,7 +69,7 @@ export function LeaderboardView() {
         if (board.lines.length === 0) return <Empty title="No line fits">Show all models and methods.</Empty>;
         const rows = board.lines.map((line) => rowOf(line, board.metric, rule, looks));
         const label = `Leaderboard by ${title}; each line opens its images`;
-        return <IntervalRows label={label} rows={rows} axis={`mean ${title} over images`} />;
+        return <IntervalRows label={label} rows={rows} names={markNames(board.lines)} axis={`mean ${title} over images`} />;
       }}
     </LoadedChart>
   );

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { distinct, groupBy, joined, layerName, rankName, sharedBy } from "./lines";
+import { distinct, joined, layerName, markNames, rankName, sharedBy } from "./lines";
 
 it("counts layers from 0 and names those of both halves", () => {
   expect([layerName(0), layerName("7"), layerName("5|6"), layerName(null)]).toEqual([
@@ -19,10 +19,11 @@ it("shows shared ranks as they are", () => {
   expect([rankName(3), rankName(21.5), rankName(null)]).toEqual(["3", "21.5", "unranked"]);
 });
 
-it("groups in order of appearance", () => {
-  expect([...groupBy(["b1", "a1", "b2"], (name) => name.slice(0, 1))]).toEqual([
-    ["b", ["b1", "b2"]],
-    ["a", ["a1"]],
-  ]);
+it("names each once", () => {
   expect(distinct(["b", "a", "b"])).toEqual(["b", "a"]);
+});
+
+it("does not call a uniform map chance", () => {
+  expect(markNames([{ chance: 0.1, uniform: null }]).chance).toBe("chance");
+  expect(markNames([{ chance: null, uniform: 1.8 }]).chance).toBe("uniform map");
 });

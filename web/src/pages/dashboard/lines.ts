@@ -1,4 +1,5 @@
 /** Lines of tables: what is said of them. */
+import { MARK_NAMES, type MarkNames } from "../../charts";
 
 interface Grouped {
   readonly group: string;
@@ -23,13 +24,12 @@ export const joined = (...parts: readonly (string | undefined)[]): string =>
 /** Names in the order in which they first appear. */
 export const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-/** The lines of a table by the name of one of their parts, in order of appearance. */
-export function groupBy<T>(lines: readonly T[], read: (line: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const line of lines) groups.set(read(line), [...(groups.get(read(line)) ?? []), line]);
-  return groups;
-}
-
 /** A rank in words: shared ranks are halves where their number is even. */
 export const rankName = (rank: number | null): string =>
   rank === null ? "unranked" : Number.isInteger(rank) ? `${rank}` : rank.toFixed(1);
+
+/** What the marks of lines stand for: where a score has no chance, the first is a uniform map's. */
+export function markNames(lines: readonly { readonly chance: number | null; readonly uniform: number | null }[]): MarkNames {
+  const uniform = lines.some(({ chance, uniform }) => chance === null && uniform !== null);
+  return uniform ? { ...MARK_NAMES, chance: "uniform map" } : MARK_NAMES;
+}

@@ -17,12 +17,12 @@ import { ChoiceNote, LeastField } from "./parts";
 
 const ORDER_NAMES: Record<HeadOrder, string> = { layer: "by layer", best: "best first" };
 const SCALE_NAMES: Record<MatrixScale, string> = {
-  label: "best head of each feature = 1",
+  label: "best head of each label = 1",
   score: "one scale for all",
   chance: "times chance",
 };
 const SCALE_SAYS: Record<MatrixScale, string> = {
-  label: "share of the best head of that feature",
+  label: "share of the best head of that label",
   score: "score",
   chance: "times chance: red above, blue below",
 };
@@ -86,7 +86,7 @@ function Heat({ answer, chances, scale, order, least, text }: HeatProps) {
   ] as const;
   return (
     <HeatTable
-      label="Heads by features; Enter shows on which regions a head does best"
+      label="Heads by labels; Enter shows on which regions a head does best"
       rows={heads.map(([layer, head]) => ({ key: `${layer}.${head}`, name: `layer ${layer}, head ${head}` }))}
       columns={shown.labels.map((label) => ({
         key: String(label),
@@ -130,7 +130,7 @@ export function MatrixView() {
       <div className="dashboard-matrix">
         <LoadedChart
           of={answer}
-          title={answer.data ? <><MetricTip name={answer.data.metric} /> of heads by feature</> : "Heads by feature"}
+          title={answer.data ? <><MetricTip name={answer.data.metric} /> of heads by label</> : "Heads by label"}
           name="heads-by-feature"
           data={dataOf}
           note={answer.data?.note}

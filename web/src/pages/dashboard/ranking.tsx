@@ -6,7 +6,8 @@ import { Empty, MetricTip } from "../../components";
 import type { DataSet } from "../../export";
 import { score } from "../../format";
 import { go } from "../../url";
-import { useTitles, useViewWords } from "./filters";
+import { useTitles } from "../../components/metric_names";
+import { useViewWords } from "./filters";
 import { joined, layerName, rankName, sharedBy } from "./lines";
 import { imagesBehind } from "./links";
 

@@ -50,8 +50,8 @@ export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
     single: false,
   },
   features: {
-    title: "Features",
-    asks: "Which annotated features are found, and which are not?",
+    title: "Labels",
+    asks: "Which annotated labels are found, and which are not?",
     fields: ["model", "method", "layer", "head", "target"],
     single: true,
   },
@@ -68,8 +68,8 @@ export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
     single: true,
   },
   matrix: {
-    title: "Heads × features",
-    asks: "Which head looks at which feature?",
+    title: "Heads × labels",
+    asks: "Which head looks at which label?",
     fields: ["metric", "model", "method", "layer"],
     single: true,
   },

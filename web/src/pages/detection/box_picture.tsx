@@ -1,4 +1,4 @@
-import { useEffect, useState, type Ref } from "react";
+import type { Ref } from "react";
 
 import type { Box } from "./boxes";
 import { drawingOrder, tagOf, tellBox } from "./boxes";
@@ -8,27 +8,6 @@ import { placeTags, TAG_HEIGHT, tagWidth, type Rectangle, type Size } from "./ta
 
 /** Which boxes have their words beside them; their marks always stand there. */
 export type Labelling = "none" | "errors" | "all";
-
-export type Loading = { readonly size: Size } | "failed" | null;
-
-/** The size of a picture once it has come; "failed" where there is none. */
-export function usePictureSize(url: string): Loading {
-  const [found, setFound] = useState<{ url: string; loading: Loading } | null>(null);
-  useEffect(() => {
-    const picture = new Image();
-    picture.onload = () => {
-      const size = { width: picture.naturalWidth, height: picture.naturalHeight };
-      setFound({ url, loading: { size } });
-    };
-    picture.onerror = () => setFound({ url, loading: "failed" });
-    picture.src = url;
-    return () => {
-      picture.onload = null;
-      picture.onerror = null;
-    };
-  }, [url]);
-  return found?.url === url ? found.loading : null;
-}
 
 interface BoxPictureProps {
   /** Null: the store has no picture, and boxes stand on a plain ground. */

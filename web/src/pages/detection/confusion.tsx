@@ -98,7 +98,6 @@ export function ConfusionMatrix({ at, evaluation }: MatrixProps) {
           label={`Confusion matrix of ${evaluation.name}`}
           rows={named}
           columns={named}
-          rowLabel="true"
           columnLabel="predicted"
           domain={[0, 1]}
           cell={(row, column) => {

@@ -7,10 +7,11 @@ import { ExportMenu, Link, Loaded, Panel, Segmented, Spinner } from "../../compo
 import { percent, score } from "../../format";
 import { useKeys } from "../../keys";
 import { go, to, useParam, useWord } from "../../url";
+import { usePicture } from "../../viewer/hooks";
 import { ANY_ERROR, behindWords, imageAddress, imagesAddress, tellBehind, tellKind, type Behind } from "./address";
 import { inCell, shares, tellImage } from "./boxes";
 import { boxData, BoxList } from "./box_list";
-import { BoxPicture, usePictureSize, type Labelling } from "./box_picture";
+import { BoxPicture, type Labelling } from "./box_picture";
 import { ConfidenceSlider, scoreRange, useConfidence } from "./confidence";
 import { readStates, writeStates, type State } from "./states";
 import { StateLegend } from "./state_legend";
@@ -87,24 +88,24 @@ function Boxes({ answer, evaluation, image, behind }: BoxesProps) {
   const [active, setActive] = useState<number | null>(null);
   const [frame, width] = useSize<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
-  const picture = usePictureSize(fileUrl(image));
+  const { element, failed } = usePicture(fileUrl(image));
   const states = useMemo(() => new Set(readStates(words)), [words]);
   const places = answer.boxes.map((_, place) => place);
   const cell = behind?.cell;
   const marked = cell ? new Set(places.filter((place) => inCell(answer.boxes[place]!, answer.boxes, cell))) : null;
-  const shape = picture === null || picture === "failed" ? PLAIN : picture.size;
+  const shape = element === null ? PLAIN : { width: element.naturalWidth, height: element.naturalHeight };
   const size = fitInto(shape, { width, height: Math.min(TALLEST, window.innerHeight * 0.8) });
   const known = active !== null && active < answer.boxes.length ? active : null;
   const turn = (next: readonly State[]) => setWords(writeStates(next));
   return (
     <div className="detection-view">
       <div className="detection-frame" ref={frame}>
-        {picture === null ? (
+        {element === null && !failed ? (
           <Spinner label="Loading the picture" />
         ) : (
           <BoxPicture
             ref={svg}
-            url={picture === "failed" ? null : fileUrl(image)}
+            url={failed ? null : fileUrl(image)}
             size={size}
             label={tellImage(image, answer.confidence, answer)}
             boxes={answer.boxes}
@@ -115,7 +116,7 @@ function Boxes({ answer, evaluation, image, behind }: BoxesProps) {
             onActive={setActive}
           />
         )}
-        {picture === "failed" && <p className="note">The store has no picture of this image: only its boxes are shown.</p>}
+        {failed && <p className="note">The store has no picture of this image: only its boxes are shown.</p>}
       </div>
       <div className="detection-side">
         <StateLegend boxes={answer.boxes} states={states} onStates={turn} />

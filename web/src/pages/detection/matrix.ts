@@ -1,6 +1,8 @@
 /** The confusion matrix, as it is shown. */
 
+import { count } from "../../format";
 import { tellKind } from "./address";
+import { BACKGROUND } from "./boxes";
 
 export type Over = "true" | "predicted" | "counts";
 
@@ -52,18 +54,21 @@ export interface Confused {
   readonly count: number;
 }
 
+/** Labels that are no class: all classes without a row of their own, and nothing. */
+const NO_CLASS: readonly string[] = ["Others", BACKGROUND];
+
 /** The confusions between two classes that happen most often. */
 export function mostConfused({ labels, counts }: Counts, most: number): Confused[] {
-  const classes = labels.length - 2; // then come the others and the background
   const found: Confused[] = [];
-  for (let i = 0; i < classes; i += 1) {
-    for (let j = 0; j < classes; j += 1) {
+  labels.forEach((truth, i) => {
+    labels.forEach((predicted, j) => {
       const count = counts[i]![j]!;
-      if (i !== j && count) found.push({ true: labels[i]!, predicted: labels[j]!, count });
-    }
-  }
+      const classes = !NO_CLASS.includes(truth) && !NO_CLASS.includes(predicted);
+      if (i !== j && count && classes) found.push({ true: truth, predicted, count });
+    });
+  });
   return found.sort((a, b) => b.count - a.count).slice(0, most);
 }
 
 /** How often, and what. */
-export const tellCell = (cell: Confused): string => `${cell.count.toLocaleString("en")} × ${tellKind(cell)}`;
+export const tellCell = (cell: Confused): string => `${count(cell.count)} × ${tellKind(cell)}`;

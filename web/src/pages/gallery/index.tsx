@@ -1,9 +1,8 @@
 /** The gallery: all images of the study, the worst first, by any score, filter, tag or name. */
 import { useEffect, useMemo, useState } from "react";
 
-import { urlOf } from "../../api/ask";
 import type { Choice, Health, MetricTable, StudyInfo } from "../../api/client";
-import { overlayUrl, useHealth, useMetricTable, useStudy } from "../../api/queries";
+import { overlayUrl, thumbnailUrl, useHealth, useMetricTable, useStudy } from "../../api/queries";
 import { Empty, ErrorNote, ExportMenu, Loaded, metricTitle, Page, Spinner } from "../../components";
 import { metricParts } from "../../format";
 import { useMarks } from "../../marks";
@@ -21,7 +20,7 @@ import { usePick } from "./picked";
 import { PickedBar } from "./picked_bar";
 import { CountLine, Toolbar } from "./toolbar";
 import { useNamed, usePlace, useView, type View } from "./view";
-import { countFilters, NO_FILTERS, type GalleryWords } from "./words";
+import { countFilters, namedParams, NO_FILTERS, type GalleryWords } from "./words";
 
 /** Longer side of pictures on cards: twice the width of most, for dense screens. */
 const CARD_PIXELS = 384;
@@ -31,14 +30,21 @@ interface BodyProps {
   table: MetricTable;
 }
 
-function useLook(view: View, items: Items, { study, table }: BodyProps, health: Health | undefined): CardLook {
+interface LookProps extends BodyProps {
+  view: View;
+  named: readonly string[] | null;
+  items: Items;
+  health: Health | undefined;
+}
+
+function useLook({ view, named, items, study, table, health }: LookProps): CardLook {
   const { maps = false, pictures = true } = health ?? {};
   const metric = items.head?.metric ?? "";
   const choice = items.head?.choice;
   const { show } = view;
   // With the order and the filters, so that "next" on the image's page goes on as here.
   const { metric: _, ...words } = view.query;
-  const address = JSON.stringify(words);
+  const address = JSON.stringify({ ...words, ...namedParams(view.words, named) });
   return useMemo(() => {
     const info = table.metrics.find((one) => one.name === metricParts(metric).metric);
     const overlay = maps && show === "overlay" && choice !== undefined;
@@ -46,17 +52,12 @@ function useLook(view: View, items: Items, { study, table }: BodyProps, health: 
       href: (image) => to.image(image, JSON.parse(address) as Params),
       picture: (image) => {
         if (!pictures) return null;
-        return overlay ? overlayUrl(image, { ...mapWords(choice), size: CARD_PIXELS }) : thumbnailUrl(image, study.pictures);
+        return overlay ? overlayUrl(image, { ...mapWords(choice), size: CARD_PIXELS }) : thumbnailUrl(image, CARD_PIXELS, study.pictures);
       },
       metric: metricTitle(info, metric),
       bar: info?.low === 0 && info.high === 1,
     };
   }, [show, address, study, table, metric, choice, maps, pictures]);
-}
-
-/** A picture small enough for a card; its version lets the browser keep it for good. */
-function thumbnailUrl(image: string, version: string): string {
-  return urlOf(`/api/images/${encodeURIComponent(image)}/thumbnail`, { size: CARD_PIXELS, v: version });
 }
 
 function mapWords({ model, method, layer, head, target, seed }: Choice) {
@@ -117,7 +118,7 @@ function Body({ study, table }: BodyProps) {
   const { marks } = useMarks(study.name);
   const tags = useMemo(() => tagsByImage(marks), [marks]);
   const health = useHealth().data;
-  const look = useLook(view, items, { study, table }, health);
+  const look = useLook({ view, named, items, study, table, health });
   const { picked, pick } = usePick(items);
   useGalleryKeys({ items, current, picked, pick, view });
   const data = async () => dataOf(await items.all(), items.head?.metric ?? "value", tags);

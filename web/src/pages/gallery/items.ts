@@ -31,7 +31,7 @@ export interface Items {
   readonly error: Error | null;
   readonly retry: () => void;
   /** Every image that passes, in order. */
-  readonly all: () => Promise<ImageSummary[]>;
+  readonly all: () => Promise<readonly ImageSummary[]>;
 }
 
 function pageUrl(query: Query, offset: number, limit: number): string {
@@ -40,7 +40,7 @@ function pageUrl(query: Query, offset: number, limit: number): string {
 
 function pageOf(client: QueryClient, query: Query, offset: number): Promise<ImagePage> {
   const url = pageUrl(query, offset, LARGEST_PAGE);
-  return client.ensureQueryData({ queryKey: [url], queryFn: ({ signal }) => ask<ImagePage>(url, { signal }) });
+  return client.fetchQuery({ queryKey: [url], queryFn: ({ signal }) => ask<ImagePage>(url, { signal }) });
 }
 
 /** All images that pass, from as few requests as may be. */
@@ -58,6 +58,18 @@ function sifted(page: ImagePage, ids: readonly string[]): ImagePage {
   const wanted = new Set(ids);
   const items = page.items.filter((item) => wanted.has(item.image));
   return { ...page, items, total: items.length };
+}
+
+/** All images that pass, of those named by `ids` where it is not null. */
+export async function everyNamed(
+  client: QueryClient,
+  query: Query,
+  ids: readonly string[] | null,
+): Promise<readonly ImageSummary[]> {
+  if (ids === null) return (await everyImage(client, query)).items;
+  if (ids.length === 0) return [];
+  if (fitsInAddress(ids)) return (await everyImage(client, { ...query, ids: ids.join(",") })).items;
+  return sifted(await everyImage(client, query), ids).items;
 }
 
 /** More images are named than an address holds: all are fetched, and the named ones kept. */
@@ -126,11 +138,7 @@ export function useItems(
     // `results` and `pages` are new at each drawing: so is this.
     [many, first, pages, results],
   );
-  const all = useCallback(async () => {
-    if (none) return [];
-    if (many) return sifted(await everyImage(client, query), ids).items;
-    return (await everyImage(client, asked)).items;
-  }, [none, many, client, query, ids, asked]);
+  const all = useCallback(() => everyNamed(client, query, ids), [client, query, ids]);
   const failed = results.find((result) => result.error !== null);
   return {
     head: first,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { ascends, countFilters, fitsInAddress, idsAsked, pageQuery, readList, readWords } from "./words";
+import { ascends, countFilters, fitsInAddress, idsAsked, namedParams, pageQuery, readList, readWords } from "./words";
 
 function words(query: string) {
   return readWords(new URLSearchParams(query));
@@ -69,4 +69,11 @@ it("pageQuery has the filters, the choice and the order", () => {
 it("fitsInAddress knows when names are too many", () => {
   expect(fitsInAddress(["a.png"])).toBe(true);
   expect(fitsInAddress(Array.from({ length: 1000 }, (_, i) => `facade-${i}.png`))).toBe(false);
+});
+
+it("namedParams names the images, or says what stands for too many", () => {
+  expect(namedParams(words("text=rose"), null)).toEqual({});
+  expect(namedParams(words("tag=odd"), ["a.png", "b.png"])).toEqual({ ids: "a.png,b.png" });
+  const many = Array.from({ length: 1000 }, (_, i) => `facade-${i}.png`);
+  expect(namedParams(words("tag=odd,look+again&saved=x"), many)).toEqual({ ids: "", tag: "odd,look again", saved: "x" });
 });

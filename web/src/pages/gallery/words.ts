@@ -128,6 +128,13 @@ export function pageQuery(
   return { ...maps, text, label, style, split, warning, ...order };
 }
 
+/** Words by which another page knows the same images: their names, or where these are too many what stands for them. */
+export function namedParams(words: GalleryWords, named: readonly string[] | null): Params {
+  if (named === null) return {};
+  if (fitsInAddress(named)) return { ids: named.join(",") };
+  return { ids: words.ids.join(","), tag: words.tags.join(","), saved: words.saved };
+}
+
 /** Names for `ids` in one request: addresses are cut off by servers when they grow too long. */
 export const LONGEST_IDS = 6000;
 

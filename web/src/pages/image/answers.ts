@@ -2,6 +2,7 @@
 import type { SimilarityAsked, StudyInfo } from "../../api/client";
 import { useMap, useSimilarity } from "../../api/map";
 import { useImageHeads, useImageLayers, useImageMetrics, useImageModels } from "../../api/queries";
+import { hasHeads } from "../../components/choice_fields";
 import type { Rule } from "../../numeric";
 import { layersOf } from "./layers";
 import { useSettled } from "./settled";
@@ -12,9 +13,8 @@ export function useAnswers(image: string, study: StudyInfo, state: PageState, re
   const map = useMap(image, { ...state.asked, seed: state.seed });
   const choice = map.data?.header.choice;
   const model = study.models.find((one) => one.name === choice?.model);
-  const attention = study.methods.find((one) => one.name === choice?.method)?.group === "attention";
   const layered = choice?.layer != null;
-  const hasHeads = attention && layered && (model?.heads ?? 0) > 0;
+  const heads = choice !== undefined && hasHeads(study, choice.model, choice.method);
 
   // The rule waits until the slider rests; figures that depend on it alone are made here meanwhile.
   const rule = useSettled(state.rule);
@@ -23,7 +23,7 @@ export function useAnswers(image: string, study: StudyInfo, state: PageState, re
   const metrics = useImageMetrics(image, words, region, asked(true));
   const byLayer = useImageLayers(image, { ...words, region }, asked(layered));
   const byModel = useImageModels(image, { ...ruleWords(rule), region }, asked(true));
-  const byHead = useImageHeads(image, { ...words, region }, asked(hasHeads));
+  const byHead = useImageHeads(image, { ...words, region }, asked(heads));
 
   const similar = useSimilarity(image, similarityAsked(state, choice, region));
   const wanted = state.mode === "similarity" && (state.box !== null || region !== null);
@@ -33,7 +33,7 @@ export function useAnswers(image: string, study: StudyInfo, state: PageState, re
     model,
     layered,
     layers: layersOf(byLayer, choice),
-    hasHeads,
+    heads,
     metrics,
     /** Whether the scores are by the rule that is set now. */
     current: sameRule(rule, state.rule) && !metrics.isPlaceholderData,

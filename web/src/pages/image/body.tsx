@@ -29,7 +29,7 @@ export function Body({ study, detail }: BodyProps) {
   const state = usePageState(study);
   const [playing, setPlaying] = useState(false);
   const [drawing, setDrawing] = useState(false);
-  const neighbours = useNeighbours(image);
+  const neighbours = useNeighbours(study.name, image);
   const baselines = useMemo(() => new Set(study.methods.filter((one) => one.group === "baseline").map((one) => one.name)), [study]);
 
   const found = detail.regions.find((one) => one.index === state.region);
@@ -92,7 +92,7 @@ export function Body({ study, detail }: BodyProps) {
           )}
           {scored && <Percentiles image={image} scored={scored} rule={state.rule} />}
           {choice && <Models image={image} answer={answers.byModel} choice={choice} baselines={baselines} />}
-          {choice && answers.hasHeads && <Heads image={image} answer={answers.byHead} choice={choice} />}
+          {choice && answers.heads && <Heads image={image} answer={answers.byHead} choice={choice} />}
         </div>
       </div>
     </Page>

@@ -53,7 +53,7 @@ export function RuleFields({ study, state, signed }: RuleFieldsProps) {
     change({ selection: next === usual?.selection ? null : next }, true);
   };
   return (
-    <div className="image-rule-fields">
+    <div className="rule-fields">
       {kind === "percentile" && (
         <Slider
           label="Percentile"

@@ -14,6 +14,8 @@ interface Line {
   metric: string;
   value: number | null;
   chance: number | null;
+  /** What a uniform map gets, of scores without chance. */
+  uniform: number | null;
   ceiling: number | null;
   mean: number | null;
   low: number | null;
@@ -92,6 +94,7 @@ interface FigureTableProps {
 }
 
 function FigureTable({ lines, region, known, testid }: FigureTableProps) {
+  const uniform = lines.some((line) => line.uniform !== null);
   return (
     <table className="data image-figures-table" data-testid={testid}>
       <caption className="hidden">Scores of the map against {region ? region.label : "all regions"}</caption>
@@ -100,20 +103,21 @@ function FigureTable({ lines, region, known, testid }: FigureTableProps) {
           <th scope="col">Score</th>
           <th scope="col" className="number">Value</th>
           <th scope="col" className="number">Chance</th>
+          {uniform && <th scope="col" className="number">Uniform map</th>}
           <th scope="col" className="number">Ceiling</th>
           <th scope="col">{region ? `All of ${region.label}` : "All images"}</th>
         </tr>
       </thead>
       <tbody>
         {lines.map((line) => (
-          <FigureRow key={line.metric} line={line} known={known} />
+          <FigureRow key={line.metric} line={line} known={known} uniform={uniform} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function FigureRow({ line, known }: { line: Line; known: boolean }) {
+function FigureRow({ line, known, uniform }: { line: Line; known: boolean; uniform: boolean }) {
   const cell = (value: number | null, name: string) => (
     <td className={value === null && name === "value" ? "number missing" : "number"} data-figure={name} data-value={value ?? ""}>
       {value === null && name !== "value" ? "–" : score(value)}
@@ -127,6 +131,7 @@ function FigureRow({ line, known }: { line: Line; known: boolean }) {
       </th>
       {cell(line.value, "value")}
       {cell(line.chance, "chance")}
+      {uniform && cell(line.uniform, "uniform")}
       {cell(line.ceiling, "ceiling")}
       <td>
         {known ? <AgainstAll line={line} /> : <span className="soft">…</span>}
@@ -168,7 +173,7 @@ export function ownLines(scores: Scores, rule: Rule, asked: ImageMetrics | undef
   return OWN.map((name) => {
     const metric = WITHOUT_THRESHOLD.has(name) ? name : `${name}@${threshold(rule)}`;
     const { value, chance, ceiling } = scores.scores[name];
-    return { metric, value: plain(value), chance: plain(chance), ceiling: plain(ceiling), ...meanOf(figures.get(metric)) };
+    return { metric, value: plain(value), chance: plain(chance), uniform: null, ceiling: plain(ceiling), ...meanOf(figures.get(metric)) };
   });
 }
 
@@ -180,7 +185,7 @@ export function moreLines(asked: ImageMetrics): Line[] {
 
 function lineOf(figure: Figure): Line {
   const { metric, value, chance, uniform, ceiling } = figure;
-  return { metric, value, chance: chance ?? uniform, ceiling, ...meanOf(figure) };
+  return { metric, value, chance, uniform, ceiling, ...meanOf(figure) };
 }
 
 function meanOf(figure: Figure | undefined): Pick<Line, "mean" | "low" | "high" | "n"> {
@@ -191,9 +196,9 @@ function plain(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-function dataOf(lines: readonly Line[]): DataSet {
+export function dataOf(lines: readonly Line[]): DataSet {
   return {
-    columns: ["metric", "value", "chance", "ceiling", "mean", "low", "high", "n"],
-    rows: lines.map((line) => [line.metric, line.value, line.chance, line.ceiling, line.mean, line.low, line.high, line.n]),
+    columns: ["metric", "value", "chance", "uniform", "ceiling", "mean", "low", "high", "n"],
+    rows: lines.map((line) => [line.metric, line.value, line.chance, line.uniform, line.ceiling, line.mean, line.low, line.high, line.n]),
   };
 }

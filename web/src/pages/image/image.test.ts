@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Choice, ImageDetail, ImageMetrics, ImageModelsLine, StudyInfo } from "../../api/client";
 import { insideOf, scoreAt, sortMap, type Rule } from "../../numeric";
 import { nextRegion } from "./commands";
-import { moreLines, ownLines } from "./figures";
+import { dataOf, moreLines, ownLines } from "./figures";
 import { merged } from "./others";
 import { boxWords, exactWords, oneLayer, parseBox, percentileWords, readRule, ruleText, ruleWords, threshold } from "./state";
 
@@ -101,6 +101,14 @@ describe("lines of figures", () => {
     const [iou] = ownLines(scores, rule("percentile", 75), asked);
     expect(iou).toMatchObject({ metric: "iou@75", value: 0.5, mean: 0.4, low: 0.3, high: 0.5, n: 7 });
     expect(moreLines(asked).map((line) => line.metric)).toEqual(["auc_roc"]);
+  });
+
+  it("tell what a uniform map gets apart from chance", () => {
+    const kl = { ...figure("kl", 1.2), chance: null, uniform: 1.8 };
+    const [line] = moreLines({ figures: [kl] } as unknown as ImageMetrics);
+    expect(line).toMatchObject({ chance: null, uniform: 1.8 });
+    const { columns, rows } = dataOf([line!]);
+    expect([rows[0]?.[columns.indexOf("chance")], rows[0]?.[columns.indexOf("uniform")]]).toEqual([null, 1.8]);
   });
 
   it("are null where undefined, never 0", () => {

@@ -1,14 +1,15 @@
 /** The images before and after this one, in the order and by the filters of the gallery. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
 
-import { ask, type Query, urlOf } from "../../api/ask";
-import type { ImagePage } from "../../api/client";
+import type { Query } from "../../api/ask";
 import { Link } from "../../components";
 import { to, useUrl, wordsOf, type Words } from "../../url";
+import { everyNamed } from "../gallery/items";
+import { useNamed } from "../gallery/view";
+import { readWords } from "../gallery/words";
 
-const FILTERS = ["text", "label", "style", "split", "warning", "ids", "sort", "ascending"] as const;
-/** The most that the service gives at once. */
-const PAGE = 500;
+const FILTERS = ["text", "label", "style", "split", "warning", "sort", "ascending"] as const;
 
 export interface Neighbours {
   before: string | null;
@@ -23,31 +24,23 @@ export interface Neighbours {
 const OWN: readonly string[] = ["region", "box", "view"];
 
 /** All images that pass the filters, in their order; asked for once, whichever of them is shown. */
-function useOrder(query: Query) {
+function useOrder(query: Query, named: readonly string[] | null) {
+  const client = useQueryClient();
   return useQuery({
-    queryKey: ["order", query],
-    queryFn: async ({ signal }) => {
-      const images: string[] = [];
-      let total = 1;
-      while (images.length < total) {
-        const url = urlOf("/api/images", { ...query, limit: PAGE, offset: images.length });
-        const page = await ask<ImagePage>(url, { signal });
-        images.push(...page.items.map((item) => item.image));
-        total = page.items.length === 0 ? 0 : page.total;
-      }
-      return images;
-    },
+    queryKey: ["order", query, named],
+    queryFn: async () => (await everyNamed(client, query, named)).map((item) => item.image),
   });
 }
 
-export function useNeighbours(image: string): Neighbours {
+export function useNeighbours(study: string, image: string): Neighbours {
   const { params } = useUrl();
+  const named = useNamed(study, useMemo(() => readWords(params), [params]));
   const sorted = params.has("sort");
   const query: Query = { sort: "image", ascending: true };
   for (const name of FILTERS) if (params.has(name)) query[name] = params.get(name);
   // Scores matter only to an order by them; and a slider that moves must not ask for it anew.
   if (sorted) Object.assign(query, withoutRule(wordsOf(params)));
-  const images = useOrder(query).data ?? [];
+  const images = useOrder(query, named).data ?? [];
   const place = images.indexOf(image);
   const kept = Object.fromEntries([...params].filter(([name]) => !OWN.includes(name)));
   return {

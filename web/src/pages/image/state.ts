@@ -107,7 +107,7 @@ export function oneLayer(word: string, study: Pick<StudyInfo, "models" | "method
 
 /** What is shown for a layer that only tables over many images have. */
 export function layerNote(word: string): string {
-  return word === "split" ? "one image has one layer: in place of the best of the other half, the best over all images" : "";
+  return word === "split" ? "one image has one layer: in place of the best, chosen on the other half, the best over all images" : "";
 }
 
 /** The words that name exactly one map, for questions that must be about the same one. */

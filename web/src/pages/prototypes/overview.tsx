@@ -120,7 +120,6 @@ function Heat({ of, answer, shown }: { of: PrototypeBenchmark; answer: Prototype
       kind="diverging"
       format={(value) => signed(value, 2)}
       scaleLabel={`${SHOWN_WORDS[shown]}; ${COLOUR_WORDS[shown]}; a star: matters`}
-      rowLabel="prototype"
       onPick={pick}
       onPickRow={(row) => pick(row, -1)}
     />

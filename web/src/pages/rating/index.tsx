@@ -7,11 +7,12 @@ import { interval, plural, score } from "../../format";
 import { useKeys } from "../../keys";
 import { useFlag } from "../../url";
 import { Actions, type Action } from "../review/bar";
-import { lastWho, rememberWho, useAsked, useCourier, useInfo } from "../review/data";
+import { useAsked, useCourier, useInfo } from "../review/data";
 import { useStopwatch } from "../review/hooks";
-import { Notices, WhoForm } from "../review/notices";
+import { Notices } from "../review/notices";
 import type { Draft } from "../review/outbox";
 import "../review/review.css";
+import { useWho } from "../review/who";
 import "./rating.css";
 import { answersOf, expectedOf, nextTask, type Answered } from "./steps";
 
@@ -19,28 +20,11 @@ type Answer = RatingAnswerAsked["answer"];
 
 export default function RatingPage() {
   const info = useInfo();
-  const [who, setWho] = useState(lastWho);
-  const [asking, setAsking] = useState(false);
-  const take = (name: string) => {
-    rememberWho(name);
-    setWho(name);
-    setAsking(false);
-  };
-  const tools = who !== "" && (
-    <button type="button" className="button review-you" title={who} aria-label={`You: ${who}, change`} onClick={() => setAsking(true)}>
-      You: {who}
-    </button>
-  );
+  const { who, button, form } = useWho();
   return (
-    <Page title="Rating" lead="Which maps do people find good? What made a map is not told until all questions are answered." tools={tools}>
+    <Page title="Rating" lead="Which maps do people find good? What made a map is not told until all questions are answered." tools={button}>
       <Loaded of={info} label="Loading the questions">
-        {(data) =>
-          who === "" || asking ? (
-            <WhoForm who={who} onWho={take} {...(who !== "" && { onCancel: () => setAsking(false) })} />
-          ) : (
-            <Questions key={who} review={data.id} who={who} />
-          )
-        }
+        {(data) => form ?? <Questions key={who} review={data.id} who={who} />}
       </Loaded>
     </Page>
   );
@@ -130,7 +114,7 @@ interface QuestionProps {
 function Question({ task, chosen, onAnswer, onBack, place }: QuestionProps) {
   const actions: Action[] = answersOf(task.kind).map(({ answer, label, key }) => ({ label, keys: key, run: () => onAnswer(answer), pressed: chosen === null ? undefined : chosen === answer }));
   useKeys("Rating", [
-    ...answersOf(task.kind).map(({ answer, label, keys }) => ({ keys, label, run: () => onAnswer(answer), once: true })),
+    ...answersOf(task.kind).map(({ answer, label, key }) => ({ keys: [key], label, run: () => onAnswer(answer), once: true })),
     { keys: ["u"], label: "change the last answer", run: () => onBack?.(), once: true },
   ]);
   const sides = task.right === null ? [["The map", task.left]] : [["Left map", task.left], ["Right map", task.right]];

@@ -11,9 +11,10 @@ it("each answer has a key of its own", () => {
   expect(answersOf("rate").map(({ answer }) => answer)).toEqual([1, 2, 3, 4, 5]);
   expect(answersOf("choose").map(({ answer }) => answer)).toEqual(["left", "equal", "right"]);
   for (const kind of ["rate", "choose"] as const) {
-    const keys = answersOf(kind).flatMap((one) => one.keys);
+    const keys = answersOf(kind).map((one) => one.key);
     expect(new Set(keys).size).toBe(keys.length);
   }
+  expect(answersOf("choose").map(({ key }) => key)).toEqual(["ArrowLeft", "ArrowDown", "ArrowRight"]); // as browsers name them
 });
 
 it("a question is gone once its answer is on its way", () => {

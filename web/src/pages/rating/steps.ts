@@ -15,21 +15,19 @@ export interface Answered {
 export interface Offered {
   readonly answer: Answer;
   readonly label: string;
-  /** As it stands on the button. */
   readonly key: string;
-  readonly keys: readonly string[];
 }
 
 const RATES = ["1 bad", "2", "3", "4", "5 good"];
 const SIDES: readonly Offered[] = [
-  { answer: "left", label: "Left", key: "←", keys: ["ArrowLeft"] },
-  { answer: "equal", label: "Equal", key: "↓", keys: ["ArrowDown"] },
-  { answer: "right", label: "Right", key: "→", keys: ["ArrowRight"] },
+  { answer: "left", label: "Left", key: "ArrowLeft" },
+  { answer: "equal", label: "Equal", key: "ArrowDown" },
+  { answer: "right", label: "Right", key: "ArrowRight" },
 ];
 
 export function answersOf(kind: RatingTask["kind"]): readonly Offered[] {
   if (kind === "choose") return SIDES;
-  return RATES.map((label, i) => ({ answer: i + 1, label, key: String(i + 1), keys: [String(i + 1)] }));
+  return RATES.map((label, i) => ({ answer: i + 1, label, key: String(i + 1) }));
 }
 
 /** The question to show; none while the answer to it is on its way, or saved and the next one not told. */

@@ -1,12 +1,14 @@
 /** Buttons for decisions, each with its key; and how far the review is. */
 import type { ReviewInfo } from "../../api/client";
 import { score } from "../../format";
+import { keyLabel } from "../../keys";
 import { samePerson } from "./undo";
 import { leftText } from "./steps";
 import { progressText } from "./words";
 
 export interface Action {
   readonly label: string;
+  /** One key, as `keyName` writes it. */
   readonly keys: string;
   readonly run: () => void;
   readonly tone?: "good" | "bad";
@@ -19,7 +21,7 @@ export function Actions({ label, actions }: { label: string; actions: readonly A
     <div className="review-actions" role="group" aria-label={label}>
       {actions.map(({ label: text, keys, run, tone, disabled, pressed }) => (
         <button key={text} type="button" className={`button ${tone ?? ""}`} disabled={disabled} aria-pressed={pressed} aria-keyshortcuts={keys} onClick={run}>
-          {text} <kbd aria-hidden="true">{keys}</kbd>
+          {text} <kbd aria-hidden="true">{keyLabel(keys)}</kbd>
         </button>
       ))}
     </div>
@@ -29,7 +31,7 @@ export function Actions({ label, actions }: { label: string; actions: readonly A
 /** Shares of what is decided, as a bar and in words. */
 export function ProgressLine({ info, who }: { info: ReviewInfo; who: string }) {
   const done = info.accepted + info.rejected;
-  const open = info.items - done;
+  const left = info.items - done;
   const own = info.people.find((one) => samePerson(one.who) === samePerson(who))?.seconds_median;
   const seconds = own ?? info.seconds_median;
   const share = (part: number) => `${info.items === 0 ? 0 : (100 * part) / info.items}%`;
@@ -45,9 +47,9 @@ export function ProgressLine({ info, who }: { info: ReviewInfo; who: string }) {
           {done} of {info.items} decided
         </b>
         <span>{progressText(info)}</span>
-        <span>{open} open</span>
+        <span>{left} not decided</span>
         {typeof seconds === "number" && <span>{score(seconds, 1)} s per item</span>}
-        {leftText(open, seconds) !== "" && <span>{leftText(open, seconds)}</span>}
+        {leftText(left, seconds) !== "" && <span>{leftText(left, seconds)}</span>}
       </p>
     </div>
   );

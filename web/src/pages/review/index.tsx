@@ -1,16 +1,15 @@
 /** Review: people decide on proposals, and annotate the gold set. */
-import { useState } from "react";
-
 import { reviewExportUrl, type ReviewInfo } from "../../api/client";
 import { ExportMenu, Loaded, Page, Segmented } from "../../components";
 import { setParams, useWord } from "../../url";
 import { ProgressLine } from "./bar";
-import { lastWho, rememberWho, useCourier, useInfo, useLog } from "./data";
+import { useCourier, useInfo, useLog } from "./data";
 import { Gold } from "./gold";
-import { Notices, WhoForm } from "./notices";
+import { Notices } from "./notices";
 import type { Entry } from "./outbox";
 import { Proposals } from "./proposals";
 import "./review.css";
+import { useWho } from "./who";
 
 export { default as RatingPage } from "../rating";
 
@@ -21,24 +20,14 @@ const MODES = [
 
 export default function ReviewPage() {
   const info = useInfo();
-  const [who, setWho] = useState(lastWho);
-  const [asking, setAsking] = useState(false);
+  const { who, button, form } = useWho();
   const [asked] = useWord("mode", ["review", "gold"], "review");
   const gold = info.data?.gold != null;
   const mode = info.data && !gold ? "review" : asked;
-  const take = (name: string) => {
-    rememberWho(name);
-    setWho(name);
-    setAsking(false);
-  };
   const tools = (
     <>
       {gold && <Segmented label="What to do" hideLabel value={mode} options={MODES} onChange={(next) => setParams({ mode: next === "review" ? null : next, item: null, image: null, region: null, view: null })} />}
-      {who !== "" && (
-        <button type="button" className="button review-you" title={who} aria-label={`You: ${who}, change`} onClick={() => setAsking(true)}>
-          You: {who}
-        </button>
-      )}
+      {button}
       {info.data && <Exports info={info.data} />}
     </>
   );
@@ -49,13 +38,7 @@ export default function ReviewPage() {
   return (
     <Page title={mode === "gold" ? "Gold set" : "Review"} wide lead={lead} tools={tools}>
       <Loaded of={info} label="Loading the review">
-        {(data) =>
-          who === "" || asking ? (
-            <WhoForm who={who} onWho={take} {...(who !== "" && { onCancel: () => setAsking(false) })} />
-          ) : (
-            <Working key={who} info={data} who={who} mode={mode} />
-          )
-        }
+        {(data) => form ?? <Working key={who} info={data} who={who} mode={mode} />}
       </Loaded>
     </Page>
   );

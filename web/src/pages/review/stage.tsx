@@ -31,7 +31,7 @@ interface StageProps {
 
 const OPACITY = 0.55;
 
-/** Words of the address say which map, as everywhere; none of them: the service's choice. */
+/** The map that the service chooses, whatever the address says: its words may be those of a table. */
 function useDrawn(image: string, on: boolean) {
   const map = useMap(image, on ? {} : null);
   const drawn = useMemo(() => (on && map.data && !map.isPlaceholderData ? drawnOf(map.data) : null), [on, map.data, map.isPlaceholderData]);

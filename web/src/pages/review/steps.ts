@@ -1,10 +1,5 @@
 /** The order in which items are gone through: it stays as it is while a person works. */
 
-export interface Queued {
-  readonly id: string;
-  readonly status: string;
-}
-
 /** The items known so far, then those that are new. Nothing moves, and nothing goes. */
 export function merged(order: readonly string[], fresh: readonly string[]): readonly string[] {
   const known = new Set(order);

@@ -3,7 +3,8 @@ import { useMemo } from "react";
 
 import { BASELINE, ChartFrame, LineChart, type LineSeries } from "../../charts";
 import { percent, score } from "../../format";
-import { numberOf, groupBy, wordOf, type Line } from "./records";
+import { groupBy } from "../../tables";
+import { numberOf, wordOf, type Line } from "./records";
 import { about, isBaseline, keyOf, nameOf } from "./report";
 import { Warning } from "./words";
 

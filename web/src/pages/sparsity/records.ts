@@ -24,14 +24,3 @@ export function wordOf(line: Line, column: string): string {
   const value = line.get(column);
   return value === null || value === undefined ? "" : String(value);
 }
-
-/** Lines by a key, in the order in which keys first come. */
-export function groupBy(lines: readonly Line[], key: (line: Line) => string): Map<string, Line[]> {
-  const groups = new Map<string, Line[]>();
-  for (const line of lines) {
-    const found = groups.get(key(line));
-    if (found) found.push(line);
-    else groups.set(key(line), [line]);
-  }
-  return groups;
-}

@@ -1,6 +1,8 @@
 /** What the tables of the report on missing labels say, put together for the page. */
 
-import { groupBy, numberOf, wordOf, type Line } from "./records";
+import { count, percent, score } from "../../format";
+import { groupBy } from "../../tables";
+import { numberOf, wordOf, type Line } from "./records";
 
 const KEYS = ["model", "method", "target", "layer"] as const;
 
@@ -62,11 +64,6 @@ const SET_WORDS: Record<string, string> = {
   joined: "IoU, gold joined with the rest",
 };
 
-const digits = (value: number | null, count = 3): string =>
-  value === null ? "undefined" : value.toFixed(count);
-
-const percent = (share: number): string => `${Math.round(100 * share)}%`;
-
 const sumOf = (lines: readonly Line[], column: string): number =>
   lines.reduce((all, line) => all + (numberOf(line, column) ?? 0), 0);
 
@@ -79,13 +76,13 @@ export function labelledCard(counts: readonly Line[]): Card | null {
   const mine = sumOf(counts, "regions");
   if (knows(counts, "unlabelled")) {
     const all = mine + sumOf(counts, "unlabelled");
-    const small = `${mine.toLocaleString("en")} of ${all.toLocaleString("en")}, known from the data`;
+    const small = `${count(mine)} of ${count(all)}, known from the data`;
     return all ? { value: percent(mine / all), what, small } : null;
   }
   const gold = sumOf(counts, "gold");
   if (!gold) return null;
   const here = sumOf(counts, "on_gold_images");
-  const small = `${here.toLocaleString("en")} of ${gold.toLocaleString("en")} on the gold images`;
+  const small = `${count(here)} of ${count(gold)} on the gold images`;
   return { value: percent(Math.min(1, here / gold)), what, small };
 }
 
@@ -93,9 +90,9 @@ function setCard(line: Line): Card | null {
   const what = SET_WORDS[wordOf(line, "set")];
   if (!what) return null;
   const [low, high] = [numberOf(line, "low"), numberOf(line, "high")];
-  const ends = low === null ? "" : `95% interval ${digits(low)} to ${digits(high)}, `;
+  const ends = low === null ? "" : `95% interval ${score(low)} to ${score(high)}, `;
   const small = wordOf(line, "reason") || `${ends}${numberOf(line, "n") ?? 0} images`;
-  return { value: digits(numberOf(line, "value")), what, small };
+  return { value: score(numberOf(line, "value")), what, small };
 }
 
 function correctedCard(line: Line): Card | null {
@@ -104,9 +101,9 @@ function correctedCard(line: Line): Card | null {
   const corrected = numberOf(line, "corrected");
   if (low === null || high === null) return null;
   if (corrected !== null) {
-    return { value: digits(corrected), what, small: "by known counts, if labels are random" };
+    return { value: score(corrected), what, small: "by known counts, if labels are random" };
   }
-  const value = `${digits(low, 2)} – ${digits(high, 2)}`;
+  const value = `${score(low, 2)} – ${score(high, 2)}`;
   return { value, what, small: `if ${wordOf(line, "by")}; a range, not an interval` };
 }
 

@@ -2,7 +2,8 @@
 import { ChartFrame, IntervalPlot, intervalData, type IntervalLine } from "../../charts";
 import { DataTable, ExportMenu, MetricTip, Panel, Score, tableData, Tip, type Column } from "../../components";
 import { percent, score } from "../../format";
-import { groupBy, numberOf, wordOf, type Line } from "./records";
+import { groupBy } from "../../tables";
+import { numberOf, wordOf, type Line } from "./records";
 import { isBaseline, joinBaselines, keyOf, nameOf, shortener, spanOf, type Scores } from "./report";
 import { Missing } from "./words";
 

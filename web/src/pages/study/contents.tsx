@@ -32,6 +32,12 @@ function Labels({ labels, filter }: { labels: readonly LabelInfo[]; filter: "lab
   );
 }
 
+/** Which percentiles there are: others need the maps. */
+export function percentilesText(percentiles: readonly number[], maps: boolean): string {
+  const stored = `${percentiles.map(short).join(", ")} are stored`;
+  return maps ? `${stored}; any other is computed on demand` : stored;
+}
+
 /** What the study holds, and what the pages show unless one chooses. */
 export function Contents({ study, missing }: { study: StudyInfo; missing: Record<string, string> }) {
   const absent = Object.entries(missing);
@@ -47,7 +53,7 @@ export function Contents({ study, missing }: { study: StudyInfo; missing: Record
           </>
         )}
         <dt>Percentiles</dt>
-        <dd>{study.percentiles.map(short).join(", ")} are stored; any other is computed on demand</dd>
+        <dd>{percentilesText(study.percentiles, missing["maps"] === undefined)}</dd>
         <dt>Rules</dt>
         <dd>{study.selections.join(", ")}</dd>
         {study.splits.length > 0 && (

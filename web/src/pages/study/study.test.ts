@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Progress } from "../../api/client";
+import { percentilesText } from "./contents";
 import { grouped, sorted } from "./downloads";
 import { linesOf, toldColumns } from "./plan";
 import { stateOf } from "./progress";
@@ -34,4 +35,9 @@ it("a figure stands with its numbers, apart from tables", () => {
   const { figures, tables } = sorted(["pr.csv", "rows.csv", "pr.png"]);
   expect(figures).toEqual([{ stem: "pr", endings: ["csv", "png"] }]);
   expect(tables).toEqual([{ stem: "rows", endings: ["csv"] }]);
+});
+
+it("other percentiles are promised only where maps are kept", () => {
+  expect(percentilesText([90, 95], true)).toBe("90, 95 are stored; any other is computed on demand");
+  expect(percentilesText([90, 95], false)).toBe("90, 95 are stored");
 });

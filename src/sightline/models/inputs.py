@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
 
 import torch
 
-from sightline.models.model import Inputs
+from sightline.models.model import Inputs, image_key, neighbours
 from sightline.models.preprocess import as_image
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -63,26 +62,14 @@ def load_inputs(
     def laid_out(picture: NDArray[np.uint8]) -> _Picture:
         geometry = ways[picture.shape[1], picture.shape[0]]
         pixels, place = model.preprocess.laid_out(picture, geometry)
-        key = crc32(picture.data, crc32(repr(picture.shape).encode()))
-        return _Picture(pixels, place, geometry, key)
+        return _Picture(pixels, place, geometry, image_key(picture))
 
     found = []
-    for some in _batches(list(each(laid_out, read)), batch):
+    whole = list(each(laid_out, read))
+    for some in neighbours(whole, lambda one: one.geometry.size, lambda _: batch):
         _, _, geometries, keys = zip(*some, strict=True)
         found.append(Inputs(_pixels(model, some), geometries, keys))
     return found
-
-
-def _batches(pictures: list[_Picture], batch: int) -> Iterator[list[_Picture]]:
-    """Yield neighbours of one input size, never more than a batch."""
-    waiting: list[_Picture] = []
-    for new in pictures:
-        if waiting and (len(waiting) == batch or waiting[0].geometry.size != new.geometry.size):
-            yield waiting
-            waiting = []
-        waiting.append(new)
-    if waiting:
-        yield waiting
 
 
 def _pixels(model: Model, some: list[_Picture]) -> Tensor:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sightline.models import load_model
-from sightline.models.loading import load_inputs
+from sightline.models.inputs import load_inputs
 from sightline.records import InputError
 
 

@@ -1,0 +1,34 @@
+"""Checks of arguments that every layer takes. Light to import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sightline.records.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["check_choice", "check_confidence"]
+
+
+def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
+    """Raise where an option is not one of the known ones.
+
+    >>> check_choice("ties", "first", ("share", "include"))
+    Traceback (most recent call last):
+    sightline.records.errors.InputError: ties must be one of share, include; got 'first'
+    """
+    if value not in (choices := tuple(known)):
+        raise InputError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}")
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise where the confidence of an interval is no share, such as 95.
+
+    >>> check_confidence(95)
+    Traceback (most recent call last):
+    sightline.records.errors.InputError: confidence must lie between 0 and 1; got 95
+    """
+    if not 0 < confidence < 1:  # NaN fails too
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence}")
