@@ -1,10 +1,10 @@
 """Drawing the figures of a report: pictures in a second process as well, where there are many.
 
 More than half of the time of a report goes into pictures. A second process opens the same store
-while this one reads scores, and then draws pictures from the first on, with those of prototypes and
-of changes over layers, while this one asks the models, computes what the page says, draws the
-charts, and takes pictures from the last on. Files and page are the same whoever draws: where the
-second process fails, this one draws what is missing.
+while this one reads scores, and then draws pictures from the first on, and changes over layers,
+which need all maps, while this one asks the models, computes what the page says, draws the charts,
+and takes pictures from the last on. Files and page are the same whoever draws: where the second
+process fails, this one draws what is missing.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ class Drawing:
 
 
 def _apart(one: Wanted) -> bool:
-    """Return whether a figure is that of maps or prototypes alone, whatever was asked meanwhile."""
-    return FIGURES[one.card].group in ("images", "prototypes") or one.card == "layer-changes"
+    """Return whether a figure is that of maps alone, whatever the models were asked meanwhile."""
+    return FIGURES[one.card].group == "images" or one.card == "layer-changes"
 
 
 def _claim(folder: Path, one: Wanted) -> Path:
