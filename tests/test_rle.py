@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco
 
-from sightline._rle import decode_rle
+from sightline._rle import decode_rle, runs_box
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.randoms(use_true_random=False))
@@ -54,3 +54,16 @@ def test_run_lengths_as_numbers() -> None:
 def test_bad_run_lengths_raise(rle: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         decode_rle(rle)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_box_of_runs_is_that_of_the_mask(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(1, 7, 2).tolist()
+    mask = rng.random((height, width)) < rng.choice([0.0, 0.1, 0.5, 1.0])
+    flat = mask.T.ravel()
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], flat, [False]])))
+    runs = np.diff(np.concatenate([[0], ends, [flat.size]])).astype(np.int64)
+    rows, columns = np.nonzero(mask)
+    box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1) if rows.size else None
+    assert runs_box(runs, height) == box

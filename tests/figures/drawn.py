@@ -10,11 +10,25 @@ from sightline.detection import ConfusionMatrix, PRData, calculate_pr_data
 from sightline.figures import house_style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SLIVER = 1.5
 """Pixels that two boxes may share, as letters above and below a line may."""
 _WORDS = ("cat", "traffic light", "$cost_1$ & <b>", "_hidden", "a long name of a class of things")
+
+
+def row_names(ax: Axes) -> list[str]:
+    """Return what stands at the rows of a figure."""
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def notes_of(ax: Axes) -> str:
+    """Return the notes under the title."""
+    (found,) = (
+        text.get_text() for text in ax.texts if getattr(text, "xycoords", "") == "axes fraction"
+    )
+    return " ".join(found.split())
 
 
 def names_of(count: int) -> dict[int, str]:

@@ -11,23 +11,11 @@ import pytest
 from sightline.figures import draw_agreement_matrix
 from sightline.records import InputError
 from sightline.stats._order import leaf_order
+from tests.figures.drawn import notes_of, row_names
 from tests.figures.samples_comparing import agreement
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-def _rows(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.get_yticklabels()]
-
-
-def _notes(ax: Axes) -> str:
-    """Return the notes under the title."""
-    (found,) = (
-        text.get_text() for text in ax.texts if getattr(text, "xycoords", "") == "axes fraction"
-    )
-    return " ".join(found.split())
 
 
 def _cells(figure: Figure) -> dict[tuple[int, int], str]:
@@ -41,9 +29,9 @@ def _cells(figure: Figure) -> dict[tuple[int, int], str]:
 
 def test_alike_maps_stand_together() -> None:
     figure = draw_agreement_matrix(agreement(9), [f"m{i}" for i in range(9)], n=60)
-    kinds = [int(name[1:]) % 3 for name in _rows(figure.axes[0])]
+    kinds = [int(name[1:]) % 3 for name in row_names(figure.axes[0])]
     assert sum(one != other for one, other in pairwise(kinds)) == 2
-    assert "mean over 60 images" in _notes(figure.axes[0])
+    assert "mean over 60 images" in notes_of(figure.axes[0])
 
 
 def test_opposite_maps_are_not_alike() -> None:
@@ -63,7 +51,7 @@ def test_cells_hold_the_numbers_of_their_pair() -> None:
     matrix = np.array([[1, -0.25, 0.004], [-0.25, 1, np.nan], [0.004, np.nan, 1]])
     names = ["a", "b", "c"]
     figure = draw_agreement_matrix(matrix, names)
-    rows = _rows(figure.axes[0])
+    rows = row_names(figure.axes[0])
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == rows
     expected = {-0.25: "−.25", 0.004: ".00", 1.0: "1"}
     cells = _cells(figure)
@@ -74,14 +62,14 @@ def test_cells_hold_the_numbers_of_their_pair() -> None:
         assert cells[i, j] == expected.get(value, "–")
         if i != j and np.isfinite(value):
             assert float(shades[i, j]) == value
-    assert "1 pair undefined (–)" in _notes(figure.axes[0])
+    assert "1 pair undefined (–)" in notes_of(figure.axes[0])
     assert figure.axes[0].images[0].get_clim() == (-1, 1)
 
 
 def test_of_many_lines_the_first_are_drawn() -> None:
     figure = draw_agreement_matrix(np.eye(45), [f"m{i}" for i in range(45)])
-    assert len(_rows(figure.axes[0])) == 40
-    assert "The first 40 of 45 lines are drawn" in _notes(figure.axes[0])
+    assert len(row_names(figure.axes[0])) == 40
+    assert "The first 40 of 45 lines are drawn" in notes_of(figure.axes[0])
 
 
 def test_what_is_no_agreement_is_refused() -> None:

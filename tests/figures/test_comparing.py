@@ -18,7 +18,7 @@ from sightline.figures._scored import kept_of, span_of
 from sightline.figures.style import COLOURS, GREY, shown
 from sightline.records import InputError
 from sightline.stats import interval
-from tests.figures.drawn import assert_legible
+from tests.figures.drawn import assert_legible, notes_of, row_names
 from tests.figures.samples_comparing import (
     METRICS,
     SAMPLES,
@@ -31,18 +31,6 @@ from tests.figures.samples_comparing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def _rows(ax: Axes) -> list[str]:
-    return [text.get_text() for text in ax.get_yticklabels()]
-
-
-def _notes(ax: Axes) -> str:
-    """Return the notes under the title."""
-    (found,) = (
-        text.get_text() for text in ax.texts if getattr(text, "xycoords", "") == "axes fraction"
-    )
-    return " ".join(found.split())
 
 
 def _right(ax: Axes) -> list[str]:
@@ -106,7 +94,7 @@ def test_a_leaderboard_has_the_best_on_top_with_values_and_intervals() -> None:
     table = board(3).iloc[[2, 0, 1]]
     ax = draw_leaderboard(table).axes[0]
     ordered = table.sort_values("value", ascending=False).reset_index(drop=True)
-    assert _rows(ax) == list(ordered["name"])
+    assert row_names(ax) == list(ordered["name"])
     assert [dot[:2] for dot in _dots(ax)] == list(enumerate(ordered["value"]))
     ends = zip(ordered["low"], ordered["high"], strict=True)
     assert _bars(ax) == dict(enumerate(ends))
@@ -114,23 +102,23 @@ def test_a_leaderboard_has_the_best_on_top_with_values_and_intervals() -> None:
     assert _right(ax)[0] == f"{first['value']:.3f} [{first['low']:.3f}, {first['high']:.3f}]"
     assert ax.get_title(loc="left") == "Leaderboard of iou@90"
     assert ax.get_xlabel() == "iou@90"
-    assert "120 images; higher is better. Bars: 95% intervals." in _notes(ax)
+    assert "120 images; higher is better. Bars: 95% intervals." in notes_of(ax)
 
 
 def test_of_a_metric_whose_lower_values_are_better_the_lowest_is_on_top() -> None:
     table = {"method": ["a", "b", "c"], "value": [3.0, 1.0, 2.0]}
     ax = draw_leaderboard(table, metric="kl").axes[0]
-    assert _rows(ax) == ["b", "c", "a"]
-    assert "Lower is better" in _notes(ax)
+    assert row_names(ax) == ["b", "c", "a"]
+    assert "Lower is better" in notes_of(ax)
     ax = draw_leaderboard(table, metric="entropy").axes[0]
-    assert _rows(ax) == ["a", "c", "b"]
-    assert "Neither end is better" in _notes(ax)
+    assert row_names(ax) == ["a", "c", "b"]
+    assert "Neither end is better" in notes_of(ax)
 
 
 def test_a_metric_of_another_tool_is_drawn_without_a_claim() -> None:
     ax = draw_leaderboard({"method": ["a", "b"], "value": [1, 2]}, metric="their_own").axes[0]
-    assert _rows(ax) == ["b", "a"]
-    assert "better" not in _notes(ax)
+    assert row_names(ax) == ["b", "a"]
+    assert "better" not in notes_of(ax)
     assert draw_leaderboard({"method": ["a"], "value": [1]}).axes[0].get_title(loc="left") == (
         "Leaderboard"
     )
@@ -180,10 +168,10 @@ def test_marks_of_what_was_chosen_and_of_what_is_not_better_than_chance() -> Non
     }
     ax = draw_leaderboard(table, metric="iou@90").axes[0]
     assert [text[-1] for text in _right(ax)] == ["†", "]", "‡", "0"]
-    assert "† layer or method chosen on the same images" in _notes(ax)
-    assert "‡ not better than chance" in _notes(ax)
+    assert "† layer or method chosen on the same images" in notes_of(ax)
+    assert "‡ not better than chance" in notes_of(ax)
     lower = draw_leaderboard(table | {"chance": [0.45] * 4}, metric="kl").axes[0]
-    texts = dict(zip(_rows(lower), _right(lower), strict=True))
+    texts = dict(zip(row_names(lower), _right(lower), strict=True))
     assert texts["a"].endswith("‡")  # reaches it from the better side
     assert not texts["b"].endswith("‡")
 
@@ -201,9 +189,9 @@ def test_baselines_are_grey_and_hollow_and_groups_are_told_apart() -> None:
 def test_of_many_lines_the_best_are_drawn_and_what_is_undefined_is_counted() -> None:
     table = pd.concat([board(60), board(5).iloc[2:3]], ignore_index=True)
     ax = draw_leaderboard(table, metric="iou@90").axes[0]
-    assert len(_rows(ax)) == 40
-    assert "The best 32 methods and 8 baselines of 59 lines are drawn" in _notes(ax)
-    assert "2 undefined lines not drawn" in _notes(ax)
+    assert len(row_names(ax)) == 40
+    assert "The best 32 methods and 8 baselines of 59 lines are drawn" in notes_of(ax)
+    assert "2 undefined lines not drawn" in notes_of(ax)
     assert sum(dot[2] == "white" for dot in _dots(ax)) == 8  # baselines
 
 
@@ -219,12 +207,12 @@ def test_a_leaderboard_on_given_axes_leaves_their_figure_as_large_as_it_was() ->
 def test_names_are_shown_as_they_are() -> None:
     names = ["$x_1$", "a_b", "<b>", "n" * 80]
     ax = draw_leaderboard({"name": names, "value": [4, 3, 2, 1]}).axes[0]
-    assert _rows(ax)[:3] == names[:3]
-    assert len(_rows(ax)[3]) == 44
-    assert "…" in _rows(ax)[3]
+    assert row_names(ax)[:3] == names[:3]
+    assert len(row_names(ax)[3]) == 44
+    assert "…" in row_names(ax)[3]
     alike = [f"{'n' * 30}{i}{'n' * 30}" for i in range(3)]
     ax = draw_leaderboard({"name": alike, "value": [3, 2, 1]}).axes[0]
-    assert len(set(_rows(ax))) == 3
+    assert len(set(row_names(ax))) == 3
 
 
 def test_a_table_that_cannot_be_drawn_is_refused() -> None:
@@ -240,13 +228,13 @@ def test_a_table_that_cannot_be_drawn_is_refused() -> None:
 
 def test_a_leaderboard_without_a_defined_line_says_so() -> None:
     figure = draw_leaderboard({"method": ["a"], "value": [np.nan]}, metric="iou@90")
-    assert "1 undefined line not drawn" in _notes(figure.axes[0])
+    assert "1 undefined line not drawn" in notes_of(figure.axes[0])
     assert_legible(figure)
 
 
 def test_images_are_counted_of_the_lines_that_are_drawn() -> None:
     table = {"name": ["a", "b"], "value": [0.1, np.nan], "n": [120, 0]}
-    assert _notes(draw_leaderboard(table, metric="iou@90").axes[0]) == (
+    assert notes_of(draw_leaderboard(table, metric="iou@90").axes[0]) == (
         "120 images; higher is better. 1 undefined line not drawn."
     )
 
@@ -254,7 +242,7 @@ def test_images_are_counted_of_the_lines_that_are_drawn() -> None:
 def test_of_a_metric_without_a_better_end_the_highest_are_drawn() -> None:
     table = {"name": [f"m{i}" for i in range(60)], "value": np.arange(60.0)}
     for metric, word in (("entropy", "highest"), ("iou@90", "best"), ("", "highest")):
-        notes = _notes(draw_leaderboard(table, metric=metric).axes[0])
+        notes = notes_of(draw_leaderboard(table, metric=metric).axes[0])
         assert f"The {word} 40 methods of 60 lines are drawn." in notes
 
 
@@ -263,7 +251,7 @@ def test_an_interval_beyond_chance_is_marked_on_the_worse_side_alone() -> None:
     for metric, marked in (("kl", [False, True]), ("iou@90", [False, True])):
         ax = draw_leaderboard(table | {"chance": [2.0, 2.0]}, metric=metric).axes[0]
         assert ["‡" in text for text in _right(ax)] == marked
-        assert "the interval reaches it, or lies on its worse side." in _notes(ax)
+        assert "the interval reaches it, or lies on its worse side." in notes_of(ax)
 
 
 # --- breakdown -----------------------------------------------------------------------------------
@@ -273,13 +261,13 @@ def test_a_breakdown_is_sorted_and_counts_what_it_is_of() -> None:
     table = breakdown(4)
     ax = draw_breakdown(table, metric="iou@90", what="feature").axes[0]
     order = np.argsort(-table["iou"])
-    assert _rows(ax) == [shown(table["label"][i], 44) for i in order]
+    assert row_names(ax) == [shown(table["label"][i], 44) for i in order]
     assert [dot[1] for dot in _dots(ax)] == table["iou"][order].tolist()
     assert _right(ax) == [f"{table['n'][i]:,}" for i in order]
     assert ax.get_title(loc="left") == "iou@90 by feature"
-    assert _notes(ax) == "4 features; higher is better. Bars: 95% intervals. Right: regions."
+    assert notes_of(ax) == "4 features; higher is better. Bars: 95% intervals. Right: regions."
     of_images = draw_breakdown(styles(4), what="style").axes[0]
-    assert _notes(of_images) == "4 styles. Bars: 95% intervals. Right: images."
+    assert notes_of(of_images) == "4 styles. Bars: 95% intervals. Right: images."
     assert of_images.get_title(loc="left") == "Score by style"
 
 
@@ -313,8 +301,8 @@ def test_of_many_labels_the_best_and_the_worst_are_drawn() -> None:
     count = 101
     table = {"label": [f"l{i}" for i in range(count)], "value": [*range(count - 1), np.nan]}
     ax = draw_breakdown(table, metric="iou@90").axes[0]
-    assert _rows(ax) == [f"l{i}" for i in (*range(99, 59, -1), *range(39, -1, -1))]
-    assert "The 40 best and the 40 worst are drawn. 1 undefined label not drawn." in _notes(ax)
+    assert row_names(ax) == [f"l{i}" for i in (*range(99, 59, -1), *range(39, -1, -1))]
+    assert "The 40 best and the 40 worst are drawn. 1 undefined label not drawn." in notes_of(ax)
 
 
 def test_a_breakdown_of_nothing_is_refused() -> None:
@@ -365,12 +353,12 @@ def test_panels_share_their_rows_by_the_first_metric() -> None:
     assert tuple(ax.get_title(loc="left") for ax in figure.axes) == METRICS
     means = table[table["metric"] == "iou@90"].groupby("name")["value"].mean()
     ordered = means.sort_values(ascending=False).index
-    assert _rows(figure.axes[0]) == [shown(name, 44) for name in ordered]
-    assert set(_rows(figure.axes[1])) == {""}
+    assert row_names(figure.axes[0]) == [shown(name, 44) for name in ordered]
+    assert set(row_names(figure.axes[1])) == {""}
     one = draw_metrics_comparison(table, metrics=["kl", "coverage"])
     assert len(one.axes) == 2
     means = table[table["metric"] == "kl"].groupby("name")["value"].mean()
-    assert _rows(one.axes[0]) == [shown(name, 44) for name in means.sort_values().index]
+    assert row_names(one.axes[0]) == [shown(name, 44) for name in means.sort_values().index]
     assert one.axes[0].get_xlabel() == "lower is better"
 
 
@@ -387,12 +375,12 @@ def test_chance_is_the_mean_over_the_images() -> None:
 
 def test_what_is_undefined_or_not_drawn_is_counted() -> None:
     figure = draw_metrics_comparison(by_image(3))
-    assert _notes(figure.axes[1]) == "37 to 40 images"
+    assert notes_of(figure.axes[1]) == "37 to 40 images"
     assert figure.legends[0].get_title().get_text() == "Values that are undefined: coverage 3."
     names = tuple(f"other{i}" for i in range(10))
     many = draw_metrics_comparison(by_image(40, images=4, metrics=names))
     assert len(many.axes) == 8
-    assert len(_rows(many.axes[0])) == 24
+    assert len(row_names(many.axes[0])) == 24
     words = many.legends[0].get_title().get_text()
     assert words == (
         "The highest 18 methods and 6 baselines of 40 lines are drawn. 2 more metrics not drawn."
@@ -404,18 +392,18 @@ def test_lines_without_any_score_are_counted_not_drawn() -> None:
     gone = table["name"] == line_name(2)
     table.loc[gone, "value"] = np.nan
     figure = draw_metrics_comparison(table, metrics=["coverage", "iou@90"])
-    assert len(_rows(figure.axes[0])) == 2
+    assert len(row_names(figure.axes[0])) == 2
     assert "1 undefined line not drawn." in figure.legends[0].get_title().get_text()
     only = table[~gone | (table["metric"] == "iou@90")]
     other = draw_metrics_comparison(only, metrics=["coverage"])  # not a line of that metric
     assert "line" not in other.legends[0].get_title().get_text()
     table.loc[gone & (table["metric"] == "iou@90"), "value"] = 0.2
     kept = draw_metrics_comparison(table)
-    assert len(_rows(kept.axes[0])) == 3
-    assert [_notes(ax) for ax in kept.axes] == ["1 to 4 images", "4 images"]
+    assert len(row_names(kept.axes[0])) == 3
+    assert [notes_of(ax) for ax in kept.axes] == ["1 to 4 images", "4 images"]
     table["value"] = np.nan
     none = draw_metrics_comparison(table)
-    assert [_notes(ax) for ax in none.axes] == ["no scores"] * 2
+    assert [notes_of(ax) for ax in none.axes] == ["no scores"] * 2
     assert_legible(none)
 
 
@@ -432,11 +420,11 @@ def test_boxes_on_given_axes() -> None:
     table = by_image(3)
     assert draw_metrics_comparison(table, metrics=["iou@90", "pointing"], axes=axes) is figure
     assert figure.get_size_inches().tolist() == [12, 8]
-    assert _rows(axes[0]) == _rows(axes[1]) != [""] * 3
+    assert row_names(axes[0]) == row_names(axes[1]) != [""] * 3
     assert_legible(figure)
     one = new_figure(9, 5).subplots()
     draw_metrics_comparison(table, metrics=["coverage"], axes=[one])
-    assert _notes(one) == "37 to 40 images. Values that are undefined: coverage 3."
+    assert notes_of(one) == "37 to 40 images. Values that are undefined: coverage 3."
     with pytest.raises(InputError, match="axes must be 4"):
         draw_metrics_comparison(table, axes=axes)
 
@@ -445,7 +433,7 @@ def test_a_line_without_scores_of_a_metric_keeps_its_row() -> None:
     table = by_image(2)
     table = table[~((table["name"] == line_name(0)) & (table["metric"] == "coverage"))]
     figure = draw_metrics_comparison(table, metrics=["coverage", "kl"])
-    assert _rows(figure.axes[0]) == [line_name(1), line_name(0)]
+    assert row_names(figure.axes[0]) == [line_name(1), line_name(0)]
     assert len(figure.axes[0].patches) == 1
     assert len(figure.axes[1].patches) == 2
 

@@ -17,9 +17,9 @@ from sightline.figures.ranking import _wrapped
 from sightline.figures.style import GREY, even_scale
 from sightline.metrics import METRICS
 from sightline.records import InputError, UnknownNameError
-from tests.figures.drawn import assert_legible
+from tests.figures.drawn import assert_legible, notes_of, row_names
 from tests.figures.samples_ranking import SAMPLES, many
-from tests.figures.test_comparing import _legend, _notes, _rows
+from tests.figures.test_comparing import _legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def test_every_metric_of_a_direction_can_be_drawn(name: str) -> None:
     every = tuple(f"{one}@90" if spec.thresholded else one for one, spec in METRICS.items())
     draw = create_methods_ranking_heatmap if name == "ranking" else create_metrics_radar_chart
     figure = draw(many(4, metrics=every))
-    assert "neither end is better: entropy, gini, sparsity" in _notes(figure.axes[0])
+    assert "neither end is better: entropy, gini, sparsity" in notes_of(figure.axes[0])
     assert_legible(figure)
 
 
@@ -84,7 +84,7 @@ def _means(figure: Figure) -> list[str]:
 def test_ranks_follow_directions_and_ties_share_them() -> None:
     table = _table({"coverage": [0.2, 0.5, 0.5], "kl": [3.0, 1.0, 2.0]})
     figure = create_methods_ranking_heatmap(table)
-    assert _rows(figure.axes[0]) == ["b", "c", "a"]
+    assert row_names(figure.axes[0]) == ["b", "c", "a"]
     assert _cells(figure) == {
         (0, 0): ("1.5", "0.500"),
         (0, 1): ("1", "1.000"),
@@ -114,7 +114,7 @@ def test_scores_that_differ_by_rounding_alone_share_a_rank() -> None:
 
 def test_lines_and_images_that_are_not_ranked_are_not_counted() -> None:
     table = _table({"coverage": [0.3, np.nan], "entropy": [0.5, 0.6]}).assign(n=[120, 0, 7, 7])
-    notes = _notes(create_methods_ranking_heatmap(table).axes[0])
+    notes = notes_of(create_methods_ranking_heatmap(table).axes[0])
     assert notes.startswith("1 method ranked on 120 images.")
     assert "1 score undefined, not ranked (grey); mean ranks are of the others." in notes
 
@@ -122,7 +122,7 @@ def test_lines_and_images_that_are_not_ranked_are_not_counted() -> None:
 def test_undefined_scores_are_grey_and_not_ranked() -> None:
     table = _table({"coverage": [np.nan, 0.5, 0.4], "auc_roc": [0.9, 0.8, 0.7]}, n=120)
     figure = create_methods_ranking_heatmap(table)
-    assert _rows(figure.axes[0]) == ["a", "b", "c"]
+    assert row_names(figure.axes[0]) == ["a", "b", "c"]
     cells = _cells(figure)
     assert cells[0, 0] == ("", "–")
     assert cells[1, 0] == ("1", "0.500")
@@ -130,7 +130,7 @@ def test_undefined_scores_are_grey_and_not_ranked() -> None:
     shades: Any = figure.axes[0].images[0].get_array()
     assert np.ma.getmaskarray(shades).tolist() == [[True, False], [False, False], [False, False]]
     assert _means(figure) == ["1.0", "1.5", "2.5"]
-    notes = _notes(figure.axes[0])
+    notes = notes_of(figure.axes[0])
     assert "3 methods ranked on 120 images" in notes
     assert "1 score undefined, not ranked (grey)" in notes
 
@@ -138,12 +138,12 @@ def test_undefined_scores_are_grey_and_not_ranked() -> None:
 def test_a_line_that_a_metric_lacks_is_undefined_there() -> None:
     table = _table({"coverage": [0.3, 0.5], "auc_roc": [0.9]})
     figure = create_methods_ranking_heatmap(table)
-    assert _cells(figure)[_rows(figure.axes[0]).index("b"), 1] == ("", "–")
+    assert _cells(figure)[row_names(figure.axes[0]).index("b"), 1] == ("", "–")
 
 
 def test_a_line_without_any_score_is_last() -> None:
     figure = create_methods_ranking_heatmap(_table({"coverage": [np.nan, 0.5, 0.4]}))
-    assert _rows(figure.axes[0]) == ["b", "c", "a"]
+    assert row_names(figure.axes[0]) == ["b", "c", "a"]
     assert _means(figure) == ["1.0", "2.0", "–"]
     assert_legible(figure)
 
@@ -153,7 +153,7 @@ def test_baselines_are_ranked_and_named_in_grey() -> None:
     table["group"] = np.where(table["method"] == "b", "baseline", "cam")
     ax = create_methods_ranking_heatmap(table).axes[0]
     assert [label.get_color() for label in ax.get_yticklabels()] == [GREY, "#000000"]
-    assert "1 method and 1 baseline (grey, italic) ranked" in _notes(ax)
+    assert "1 method and 1 baseline (grey, italic) ranked" in notes_of(ax)
 
 
 def test_of_many_lines_the_best_are_drawn_but_all_are_ranked() -> None:
@@ -165,13 +165,13 @@ def test_of_many_lines_the_best_are_drawn_but_all_are_ranked() -> None:
         "group": ["cam"] * 49 + ["baseline"],
     }
     figure = create_methods_ranking_heatmap(pd.DataFrame(table))
-    assert _rows(figure.axes[0]) == [f"m{i}" for i in range(49, 9, -1)]
+    assert row_names(figure.axes[0]) == [f"m{i}" for i in range(49, 9, -1)]
     assert _cells(figure)[39, 0][0] == "40"
-    assert "The best 39 methods and 1 baseline of 50 lines are drawn" in _notes(figure.axes[0])
+    assert "The best 39 methods and 1 baseline of 50 lines are drawn" in notes_of(figure.axes[0])
     metrics = tuple(f"iou@{p}" for p in range(50, 80))
     wide = create_methods_ranking_heatmap(many(3, metrics=metrics))
     assert len(wide.axes[0].get_xticklabels()) == 20
-    assert "10 more metrics counted but not drawn" in _notes(wide.axes[0])
+    assert "10 more metrics counted but not drawn" in notes_of(wide.axes[0])
 
 
 def test_a_heatmap_on_given_axes_leaves_their_figure_as_large_as_it_was() -> None:
@@ -203,7 +203,7 @@ def test_a_table_that_cannot_be_ranked_is_refused(draw: Any) -> None:
 def test_long_names_that_differ_in_the_middle_are_two_lines() -> None:
     names = [f"{'n' * 40}{middle}{'n' * 40}" for middle in "ab"]
     table = {"name": names, "metric": ["coverage"] * 2, "value": [0.1, 0.2]}
-    assert len(set(_rows(create_methods_ranking_heatmap(table).axes[0]))) == 2
+    assert len(set(row_names(create_methods_ranking_heatmap(table).axes[0]))) == 2
 
 
 # --- radar ---------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_scores_in_0_to_1_are_drawn_as_they_are_with_chance() -> None:
         "a": [0.2, 0.7, 0.3],
         "chance": [0.1, 0.5, 0.06],  # that of AUC is known
     }
-    notes = _notes(figure.axes[0])
+    notes = notes_of(figure.axes[0])
     assert notes == "60 images. Further out is better, on every axis."
     chart: Any = figure.axes[0].child_axes[0]
     assert chart.get_ylim() == (0, 0.8)
@@ -240,7 +240,7 @@ def test_others_are_rescaled_and_the_notes_say_how() -> None:
     assert corners["a"] == [0.8, 0.5, pytest.approx(1 / 3, abs=1e-5), 0.0]
     assert corners["b"] == [0.5, 0.75, 1.0, 1.0]
     np.testing.assert_array_equal(corners["chance"], [np.nan, 0.5, 0.0, np.nan])
-    notes = _notes(figure.axes[0])
+    notes = notes_of(figure.axes[0])
     assert "Turned over (1 − score): emd." in notes
     assert "Rescaled from [-1, 1] to [0, 1]: cc." in notes
     assert "Rescaled from the worst (0) to the best (1) of lines and chance: nss, kl." in notes
@@ -257,7 +257,7 @@ def test_where_all_are_equal_a_rescaled_axis_is_in_the_middle() -> None:
 
 def test_undefined_lines_of_a_radar_are_counted_apart() -> None:
     table = _table({one: [0.4, np.nan] for one in ("coverage", "auc_roc", "iou@90")})
-    notes = _notes(create_metrics_radar_chart(table).axes[0])
+    notes = notes_of(create_metrics_radar_chart(table).axes[0])
     assert "1 undefined line not drawn." in notes
     assert "further" not in notes.replace("Further out", "")
 
@@ -290,7 +290,7 @@ def test_the_best_six_methods_and_the_best_baseline_are_drawn() -> None:
     assert sum(name.endswith("(best baseline)") for name in names) == 1
     assert names[6].endswith("(best baseline)")
     assert names[-1] == "chance"
-    assert "13 further lines not drawn" in _notes(figure.axes[0])
+    assert "13 further lines not drawn" in notes_of(figure.axes[0])
     chart: Any = figure.axes[0].child_axes[0]
     looks = {(one.get_color(), one.get_marker()) for one in chart.lines}
     assert len(looks) == 8
@@ -301,7 +301,7 @@ def test_more_metrics_than_there_is_room_for_are_counted() -> None:
     metrics = tuple(f"iou@{p}" for p in range(50, 65))
     figure = create_metrics_radar_chart(many(2, metrics=metrics))
     assert all(len(one) == 12 for one in _polygons(figure).values())
-    assert "3 further metrics not drawn" in _notes(figure.axes[0])
+    assert "3 further metrics not drawn" in notes_of(figure.axes[0])
 
 
 def test_polygons_are_open_where_a_score_is_undefined() -> None:
@@ -310,7 +310,7 @@ def test_polygons_are_open_where_a_score_is_undefined() -> None:
     corners = _polygons(figure)
     assert next(iter(corners)) == "b"  # complete ones first
     assert np.isnan(corners["a"][0])
-    assert "1 line left open where undefined" in _notes(figure.axes[0])
+    assert "1 line left open where undefined" in notes_of(figure.axes[0])
 
 
 def test_fewer_than_three_metrics_make_no_polygon() -> None:
