@@ -18,7 +18,15 @@ from PIL import Image
 from skimage.color import rgb2lab
 
 from sightline.figures import draw_pr_curves, house_style, new_figure, save
-from sightline.figures.style import COLOURS, axes_for, even_scale, figure_of, shown, title
+from sightline.figures.style import (
+    COLOURS,
+    _quick_pictures,
+    axes_for,
+    even_scale,
+    figure_of,
+    shown,
+    title,
+)
 from sightline.records import InputError, MissingPackageError
 from tests.figures.drawn import curves_of, names_of
 
@@ -216,3 +224,22 @@ def test_axes_given_are_taken_and_must_have_a_figure() -> None:
     ax.remove()
     with pytest.raises(InputError, match="ax must belong to a figure"):
         figure_of(ax)
+
+
+def _packed(picture: Image.Image) -> bytes:
+    content = BytesIO()
+    picture.save(content, "PNG")
+    return content.getvalue()
+
+
+def test_pictures_are_packed_in_another_way_by_this_thread_alone() -> None:
+    noise = np.random.default_rng(0).integers(0, 8, (64, 64, 3), np.uint8)
+    picture = Image.fromarray(noise)
+    usual = _packed(picture)
+    with _quick_pictures():
+        quick = _packed(picture)
+        with ThreadPoolExecutor(1) as others:
+            assert others.submit(_packed, picture).result() == usual
+    assert quick != usual
+    assert np.array_equal(np.asarray(Image.open(BytesIO(quick))), noise)
+    assert _packed(picture) == usual

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline.analysis._checked import framed
 from sightline.analysis._material import names
-from sightline.analysis._rasters import RASTER, coarser, read, spread_over, to_cells
-from sightline.analysis.agreement import CELLS, IMAGES
+from sightline.analysis._rasters import spread_over
+from sightline.analysis.agreement import IMAGES, CellsByImage, rank_correlations
 from sightline.records import InputError
 from sightline.results._lines import make_lines
 from sightline.results.leaderboard import so_far, with_note
@@ -73,14 +74,13 @@ def layer_changes(
     count, done = sum(map(len, stacks)), 0
     rows: list[dict[str, Any]] = []
     for lines in stacks:
-        before: dict[str, NDArray[np.float64]] = {}
-        for place, line in enumerate(lines):
-            here = _cells(scenes, line, images)
-            if place:
-                rows.append(_change(lines[place - 1], line, before, here))
-            before, done = here, done + 1
+        found = CellsByImage(scenes, images)
+        for line in lines:
+            found.add(line)
+            done += 1
             if progress is not None:
                 progress(done, count, "maps across layers")
+        rows += _changes(lines, [rank_correlations(some) for some in found.cells])
     return with_note(
         framed(rows, _COLUMNS),
         "Spearman's correlation of an image's maps of one layer and the next that is stored, mean "
@@ -110,59 +110,19 @@ def _stacks(
     return stacks
 
 
-def _cells(scenes: Scenes, line: Line, images: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Return the maps of a line by image, on coarse rasters."""
-    maps = scenes.first_maps(line, images=images, resolution=RASTER)
-    return {
-        image: to_cells(read(values, maps.sign), unseen, coarser(values.shape, CELLS))
-        for image, values, unseen in zip(maps.images, maps.maps, maps.unseen, strict=True)
-    }
-
-
-def _alike(pairs: Sequence[tuple[NDArray[np.float64], ...]]) -> NDArray[np.float64]:
-    """Return Spearman's correlation of each pair; those that are seen alike are ranked together."""
-    groups: dict[bytes, list[int]] = {}
-    for place, pair in enumerate(pairs):
-        groups.setdefault(np.isfinite(pair).all(axis=0).tobytes(), []).append(place)
-    found = np.full(len(pairs), np.nan)
-    for seen, places in groups.items():
-        both = np.stack([pairs[place] for place in places])[..., np.frombuffer(seen, bool)]
-        if both.shape[-1] > 1:
-            found[places] = _spearman(both)
-    return found
-
-
-def _spearman(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlation of pairs `(n, 2, cells)`; NaN where one of two maps is constant."""
-    from scipy.stats import rankdata
-
-    ranks: Any = rankdata(pairs, axis=-1)
-    ranks -= ranks.mean(axis=-1, keepdims=True)
-    one, other = ranks[:, 0], ranks[:, 1]
-    size = np.sqrt((one**2).sum(axis=-1)) * np.sqrt((other**2).sum(axis=-1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: NDArray[np.float64] = np.clip((one * other).sum(axis=-1) / size, -1, 1)
-    return found
-
-
-def _change(
-    line: Line,
-    following: Line,
-    maps: dict[str, NDArray[np.float64]],
-    others: dict[str, NDArray[np.float64]],
-) -> dict[str, Any]:
-    """Return how alike the maps of two layers are."""
-    pairs = [
-        (one.ravel(), others[image].ravel())
-        for image, one in maps.items()
-        if image in others and others[image].shape == one.shape
+def _changes(
+    lines: Sequence[Line], matrices: Sequence[NDArray[np.float64]]
+) -> list[dict[str, Any]]:
+    """Return how alike the maps of neighbouring layers are, of matrices (layers, layers)."""
+    found = intervals(np.stack([one.diagonal(1) for one in matrices]), limits=(-1, 1))
+    return [
+        {
+            **names(line),
+            "next": following.layer,
+            "spearman": found.at(place).value,
+            "low": found.at(place).low,
+            "high": found.at(place).high,
+            "images": found.at(place).n,
+        }
+        for place, (line, following) in enumerate(pairwise(lines))
     ]
-    figures = intervals(_alike(pairs).reshape(-1, 1), limits=(-1, 1)).at(0)
-    return {
-        **names(line),
-        "next": following.layer,
-        "spearman": figures.value,
-        "low": figures.low,
-        "high": figures.high,
-        "images": figures.n,
-    }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sightline.analysis._rasters import RASTER, coarser, read, spread_over, to_cells
 from sightline.stats._order import leaf_order
+from sightline.stats._ranks import centred_ranks
 from sightline.stats.confidence import intervals
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], object]
 
-__all__ = ["Agreement", "map_agreement", "rank_correlations"]
+__all__ = ["Agreement", "CellsByImage", "map_agreement", "rank_correlations"]
 
 IMAGES = 60
 """Images that are compared unless said otherwise."""
@@ -85,19 +86,44 @@ def map_agreement(
         Told how many lines are read, of how many, and what is done.
     """
     images = spread_over(scenes.images, most)
-    found: dict[str, list[NDArray[np.float64] | None]] = {image: [] for image in images}
-    sizes: dict[str, tuple[int, ...]] = {}
+    found = CellsByImage(scenes, images)
     for place, line in enumerate(lines):
-        maps = scenes.first_maps(line, images=images, resolution=RASTER)
-        cells = {}
-        for image, values, unseen in zip(maps.images, maps.maps, maps.unseen, strict=True):
-            size = sizes.setdefault(image, coarser(values.shape, CELLS))
-            cells[image] = to_cells(read(values, maps.sign), unseen, size)
-        for image in images:
-            found[image].append(cells.get(image))
+        found.add(line)
         if progress is not None:
             progress(place + 1, len(lines), "agreement of maps")
-    return _agreement([rank_correlations(some) for some in found.values()], len(scenes.images))
+    return _agreement([rank_correlations(some) for some in found.cells], len(scenes.images))
+
+
+class CellsByImage:
+    """The maps of lines on coarse rasters, those of one image together.
+
+    Parameters
+    ----------
+    scenes
+        The maps of a study.
+    images
+        Which of them.
+
+    Attributes
+    ----------
+    cells : list of lists of arrays (rows, columns)
+        For each image the map of each line that was added; None where it has none.
+    """
+
+    def __init__(self, scenes: Scenes, images: Sequence[str]) -> None:
+        self._scenes, self._images = scenes, images
+        self._sizes: dict[str, tuple[int, ...]] = {}
+        self.cells: list[list[NDArray[np.float64] | None]] = [[] for _ in images]
+
+    def add(self, line: Line) -> None:
+        """Read the maps of another line."""
+        maps = self._scenes.first_maps(line, images=self._images, resolution=RASTER)
+        found = {}
+        for image, values, unseen in zip(maps.images, maps.maps, maps.unseen, strict=True):
+            size = self._sizes.setdefault(image, coarser(values.shape, CELLS))
+            found[image] = to_cells(read(values, maps.sign), unseen, size)
+        for some, image in zip(self.cells, self._images, strict=True):
+            some.append(found.get(image))
 
 
 def _agreement(matrices: Sequence[NDArray[np.float64]], images: int) -> Agreement:
@@ -125,8 +151,6 @@ def _agreement(matrices: Sequence[NDArray[np.float64]], images: int) -> Agreemen
 
 def rank_correlations(maps: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
     """Return Spearman's correlations of the maps of one image; NaN where one has none."""
-    from scipy.stats import rankdata
-
     count = len(maps)
     matrix = np.full((count, count), np.nan)
     there = [place for place, one in enumerate(maps) if one is not None]
@@ -136,8 +160,7 @@ def rank_correlations(maps: Sequence[NDArray[np.float64] | None]) -> NDArray[np.
     seen = np.isfinite(values).all(axis=0)
     if seen.sum() < 2:
         return matrix
-    ranks: Any = rankdata(values[:, seen], axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
+    ranks = centred_ranks(values[:, seen])
     size = np.sqrt((ranks**2).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         found = ranks @ ranks.T / np.outer(size, size)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.records import InputError
+from sightline.stats._ranks import centred_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,17 +210,7 @@ def _unit(values: Floats) -> Floats:
 
 def _ranks(flat: Floats) -> Floats:
     """Return the ranks of cells, centred and of length 1; ties share the mean of theirs."""
-    ranks = np.empty_like(flat)
-    for row, order, values in zip(ranks, np.argsort(flat, axis=1), flat, strict=True):
-        ordered = values[order]
-        new = ordered[1:] != ordered[:-1]
-        if new.all():
-            row[order] = np.arange(0.5, len(ordered))
-            continue
-        starts = np.flatnonzero(np.append(True, new))
-        stops = np.append(starts[1:], len(ordered))
-        row[order] = np.repeat((starts + stops) / 2, stops - starts)
-    return np.where(np.isnan(flat), np.nan, _centred(ranks))
+    return np.where(np.isnan(flat), np.nan, _unit(centred_ranks(flat)))
 
 
 def _top(flat: Floats) -> Floats:

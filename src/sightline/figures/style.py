@@ -12,9 +12,10 @@ import warnings
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from threading import RLock
+from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
+from zlib import Z_RLE
 
 import numpy as np
 
@@ -211,7 +212,7 @@ def save(
     base = Path(path)
     if base.suffix[1:] in FORMATS:
         base = base.with_suffix("")
-    with house_style(), _laid_out(figure), _plain_fonts():
+    with house_style(), _laid_out(figure), _plain_fonts(), _quick_pictures():
         contents = [_rendered(figure, one, dpi) for one in formats]
     files = dict(
         zip([base.with_name(f"{base.name}.{one}") for one in formats], contents, strict=True)
@@ -265,11 +266,33 @@ def _plain_fonts() -> Iterator[None]:
         Options._drop_tables_default = before
 
 
+@contextmanager
+def _quick_pictures() -> Iterator[None]:
+    """Have PNG, and pictures inside SVG and PDF, packed by runs of equal bytes alone.
+
+    Of photographs and maps that takes a quarter of the time, most of that of saving them, and files
+    are a tenth larger. Other threads write pictures as ever.
+    """
+    from PIL import Image
+
+    Image.init()  # writers that are not known yet would take the place of ours
+    usual, thread = Image.SAVE["PNG"], get_ident()
+
+    def write(image: Any, *where: Any, **how: Any) -> None:
+        if get_ident() == thread:
+            image.encoderinfo.setdefault("compress_type", Z_RLE)
+        usual(image, *where, **how)
+
+    Image.SAVE["PNG"] = write
+    try:
+        yield
+    finally:
+        Image.SAVE["PNG"] = usual
+
+
 def _rendered(figure: Figure, kind: str, dpi: int) -> bytes:
     content = BytesIO()
-    # Half the time of the usual level, and files that are a twentieth larger.
-    quick: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if kind == "png" else {}
-    figure.savefig(content, format=kind, dpi=dpi, metadata=_METADATA[kind], **quick)
+    figure.savefig(content, format=kind, dpi=dpi, metadata=_METADATA[kind])
     return content.getvalue()
 
 

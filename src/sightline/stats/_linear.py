@@ -21,6 +21,7 @@ from sightline.metrics.overlap import Overlap
 from sightline.metrics.selection import HUGE, SHRINK, Sign, Threshold, Ties, budget
 from sightline.records import InputError
 from sightline.records.checks import check_choice
+from sightline.stats._ranks import centred_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +34,6 @@ __all__ = ["Rule", "Weights"]
 
 OVERLAPS = ("iou", "iou_share", "iou_corrected", "dice", "precision", "recall", "lift")
 POINTED = ("pointing", "top_k_pointing")
-# Maps are ranked about this many pixels at a time, so that what is needed stays in the cache.
-CHUNK = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class Rule:
         """Return what the pixels of maps `(maps, pixels)` weigh."""
         values = apply_sign(maps, self.sign)
         if self.spec.name == "auc_roc":
-            return Weights(_centred_ranks(values), np.zeros(len(values)))
+            return Weights(centred_ranks(values), np.zeros(len(values)))
         if self.spec.name == "coverage":
             energy = np.where(values.max(axis=1, keepdims=True) > HUGE, values * SHRINK, values)
             total = energy.sum(axis=1)
@@ -133,30 +132,6 @@ class Rule:
 
 def _fits(spec: MetricSpec) -> bool:
     return spec.needs == ("mask",) and spec.level != "dataset"
-
-
-def _centred_ranks(values: Floats) -> Floats:
-    """Return each map's ranks around 0, equal values sharing theirs; exact multiples of a half."""
-    ranks = np.empty(values.shape)
-    step = max(1, CHUNK // values.shape[1])
-    for start in range(0, len(values), step):
-        rows = slice(start, start + step)
-        order = np.argsort(values[rows], axis=1)
-        shared = _shared_places(np.take_along_axis(values[rows], order, axis=1))
-        np.put_along_axis(ranks[rows], order, (shared - values.shape[1]) / 2, axis=1)
-    return ranks
-
-
-def _shared_places(ordered: Floats) -> NDArray[np.int64]:
-    """Return for each entry of sorted rows where its group of equals begins plus where it ends."""
-    size = ordered.shape[1]
-    first = np.ones((len(ordered), size + 1), np.bool_)
-    first[:, 1:-1] = ordered[:, 1:] != ordered[:, :-1]
-    places = np.arange(size)
-    begins = np.maximum.accumulate(np.where(first[:, :-1], places, 0), axis=1)
-    ends = np.where(first[:, 1:], places + 1, size)[:, ::-1]
-    shared: NDArray[np.int64] = begins + np.minimum.accumulate(ends, axis=1)[:, ::-1]
-    return shared
 
 
 def _select(values: Floats, counts: Floats) -> Floats:
