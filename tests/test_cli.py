@@ -86,6 +86,8 @@ def test_metrics_table_and_json() -> None:
     assert (coverage["direction"], coverage["range"], coverage["chance"]) == ("higher", [0, 1], "g")
     lift = next(metric for metric in listed if metric["name"] == "lift")
     assert lift["range"] == [0, None]
+    primary = {metric["name"] for metric in listed if metric["role"] == "primary"}
+    assert primary == {"coverage", "average_precision", "iou"}
 
 
 def test_score_writes_csv_and_shows_what_matters(files: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DINO, LORA = "demo/vit-dino", "demo/vit-dino@lora"
 FIGURES = ("n", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "dz", "better",
-           "equal", "worse")  # fmt: skip
+           "equal", "worse", "chance_a", "chance_b", "ceiling_a", "ceiling_b")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def test_shifts_are_those_of_the_first_line_the_farthest_first(
     found = get(client, "compare", a=DINO, b=LORA)
     line, images = found["lines"][0], found["images"]
     assert line["method"] not in ("random", "centre")
-    gaps = [one["difference"] for one in images if one["difference"] is not None]
+    gaps = [one["shift"] for one in images if one["shift"] is not None]
     assert len(gaps) == line["n"]
     assert [abs(gap) for gap in gaps] == sorted((abs(gap) for gap in gaps), reverse=True)
     assert np.mean(gaps) == pytest.approx(-line["difference"], abs=1e-12)
     table = served.results.images(model=LORA, method=line["method"], layer=line["layer_b"])
     values = dict(zip(table["image"], table["value"], strict=True))
     assert {one["image"]: one["b"] for one in images} == values
-    assert all(one["difference"] == one["b"] - one["a"] for one in images)
+    assert all(one["shift"] == one["b"] - one["a"] for one in images)
 
 
 @pytest.mark.parametrize(

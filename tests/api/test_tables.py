@@ -54,6 +54,39 @@ def test_the_leaderboard_has_the_lines_of_the_results(
     assert shared == len(expected)
 
 
+@pytest.mark.parametrize("words", [{}, {"layer": "split"}, {"percentile": 80}], ids=str)
+def test_recall_has_another_score_beside_it(
+    client: TestClient, served: Served, words: dict[str, Any]
+) -> None:
+    metric = "recall@90"
+    found = get(client, "leaderboard", metric=metric, **words)
+    words.pop("percentile", None)
+    expected = served.results.leaderboard(metric, **words)
+    keys = ["model", "method", "target"]
+    rows = {tuple(row[keys]): row for _, row in expected.iterrows()}
+    for line in found["lines"]:
+        row = rows[line["model"], line["method"], line["target"]]
+        assert line["beside"] == "iou@90"
+        assert line["beside_value"] == pytest.approx(row["iou@90"])
+    plain = get(client, "leaderboard", metric="iou@90")["lines"]
+    assert {(line["beside"], line["beside_value"]) for line in plain} == {(None, None)}
+
+
+def test_a_random_ranking_stands_beside_average_precision(
+    client: TestClient, served: Served
+) -> None:
+    found = get(client, "leaderboard", metric="average_precision")
+    expected = served.results.leaderboard("average_precision")
+    rows = {(row["model"], row["method"], row["target"]): row for _, row in expected.iterrows()}
+    known = [line for line in found["lines"] if line["random"] is not None]
+    assert known
+    for line in known:
+        row = rows[line["model"], line["method"], line["target"]]
+        assert line["random"] == pytest.approx(row["random"])
+        assert line["random"] > line["chance"]
+    assert all(line["random"] is None for line in get(client, "leaderboard")["lines"])
+
+
 def test_lines_are_sorted_and_equal_baselines_are_one(client: TestClient) -> None:
     lines = get(client, "leaderboard")["lines"]
     values = [line["value"] for line in lines]
@@ -237,11 +270,12 @@ def test_labels_are_those_of_the_results(
         iou, recall, pointing, coverage = line["figures"]
         assert iou["metric"] == "iou@80"
         assert recall["metric"] == "recall@80"
-        same(iou, row.rename({"iou": "value"}), ("value", "low", "high", "chance", "ceiling"))
+        spread = ("low", "high", "median", "std", "chance")
+        same(iou, row.rename({"iou": "value"}), ("value", *spread, "ceiling"))
         for figure in (recall, pointing, coverage):
             base = figure["metric"].partition("@")[0]
-            row_of = {name: row[f"{base}_{name}"] for name in ("low", "high", "chance")}
-            same(figure, row_of | {"value": row[base]}, ("value", "low", "high", "chance"))
+            row_of = {name: row[f"{base}_{name}"] for name in spread}
+            same(figure, row_of | {"value": row[base]}, ("value", *spread))
         assert (line["n"], line["images"]) == (row["n"], row["images"])
     assert found["choice"]["model"] in found["note"]
 
@@ -269,7 +303,7 @@ def test_styles_are_those_of_the_results(client: TestClient, served: Served) -> 
     expected = served.results.style_breakdown("coverage", method="rollout")
     assert [line["label"] for line in found["lines"]] == expected["label"].tolist()
     for line, (_, row) in zip(found["lines"], expected.iterrows(), strict=True):
-        same(line["figures"][0], row, ("value", "low", "high", "chance", "ceiling", "n"))
+        same(line["figures"][0], row, ("value", "low", "high", "median", "std", "chance", "n"))
     assert found["choice"]["method"] == "rollout"
     assert "method" not in found["choice"]["chosen"]
     assert "model" in found["choice"]["chosen"]

@@ -71,9 +71,9 @@ def test_two_models(store: Path) -> None:
     differ = frame[frame["method"] != "centre"].to_dict("records")
     for words, line in zip(lines, differ, strict=True):
         assert words[1:3] == [f"{line['layer_a']}*,", f"{line['layer_b']}*"]
-        figures = [line[name] for name in ("value_a", "value_b", "difference", "low")]
-        assert words[3:7] == [f"{value:.3f}" for value in figures]
-        assert words[7:] == [
+        figures = [line[name] for name in ("value_a", "value_b", "chance_a", "difference", "low")]
+        assert words[3:8] == [f"{value:.3f}" for value in figures]
+        assert words[8:] == [
             "to",
             f"{line['high']:.3f}",
             f"{line['p']:.2g}",
@@ -200,3 +200,16 @@ def test_what_cannot_be_compared_is_one_line(
     store: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in error("compare", store, *arguments)
+
+
+def test_chance_stands_beside_both_sides_where_there_is_room(store: Path) -> None:
+    with open_results(store) as results:
+        frame = results.compare("net", "net@tuned", "iou@90").set_index("method")
+    header, *_ = (line.split() for line in run("compare", store, *PAIR).stdout.splitlines()[2:])
+    assert header[:5] == ["method", "layers", "a", "b", "chance"]
+    cells = {line[0]: line for line in table(run("compare", store, *PAIR).stdout)}
+    assert cells["mean"][5] == f"{frame['chance_a']['mean']:.3f}"
+    narrow = run("compare", store, *PAIR, columns=70).stdout
+    assert "chance  " not in narrow.split("───")[0]
+    whole = run("compare", store, *PAIR, "--all").stdout.splitlines()[2].split()
+    assert {"chance_a", "chance_b", "ceiling_a", "ceiling_b"} <= set(whole)

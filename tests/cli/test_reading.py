@@ -17,6 +17,7 @@ from sightline.cli.stores import compact, leaderboard_blocks
 from sightline.results import open_results
 from sightline.store import Store
 from tests.cli.small import BOXES, STYLES, error, numbers, run, write_given
+from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,11 +143,26 @@ def test_what_each_table_is_about(given: Path) -> None:
     assert "No maps of single layers are stored." in run("show", given, "--by", "layers").stdout
 
 
+def test_recall_by_layer_has_the_iou_beside_it(tmp_path: Path) -> None:
+    made = make_store(tmp_path / "s", kinds=KINDS[1:2], metrics=("iou", "recall"))
+    said = run("show", made.path, "--by", "layers", "--metric", "recall@50").stdout
+    with open_results(made.path) as results:
+        frame = results.layer_progression("recall@50")
+    best = frame.iloc[int(frame["value"].argmax())]
+    expected = f"best {best['value']:.3f} at layer {best['layer']} (iou@50 {best['iou@50']:.3f})"
+    assert said.splitlines()[1].endswith(expected)
+
+
 def test_another_metric(given: Path, looks: Path) -> None:
     said = run("show", given, "--metric", "coverage").stdout
     assert said.startswith("given: coverage\n")
     assert {line[-1] for line in data(said)} == {"1.000"}  # areas set no bound to coverage
-    assert "recall@50" in run("show", given, "--metric", "recall@50").stdout
+    recall = run("show", given, "--metric", "recall@50").stdout
+    assert recall.startswith("given: recall@50\n")
+    assert recall.splitlines()[2].split()[-1] == "iou@50"  # it is never shown alone
+    with open_results(given) as results:
+        expected = results.leaderboard("recall@50")["iou@50"]
+    assert [line[-1] for line in data(recall)] == [f"{value:.3f}" for value in expected]
     sweep = run("show", given, "--by", "percentiles", "--metric", "recall@50").stdout
     assert sweep.startswith("given: recall by percentile\n")
     heads = run("show", looks, *options("heads"), "--metric", "pointing", "--layer", 5).stdout

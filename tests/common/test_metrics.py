@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from sightline.metrics import METRICS, MetricSpec, soft_target
-from sightline.metrics.spec import Facts
+from sightline.metrics.spec import Category, Facts
+from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +25,13 @@ MASK[3:9, 4:8] = True
 RNG = np.random.default_rng(0)
 
 
-def score(spec: MetricSpec, attention: Any, mask: Any = MASK) -> Any:
+def score(spec: MetricSpec, attention: Any, mask: Any = MASK, **options: Any) -> Any:
     """Call a metric with whatever it compares a map with, made from a mask."""
     count = len(attention) if attention.ndim == 3 else 0
     if spec.name == "max_box_acc":
         boxes = [BOX] if mask.any() else []
         maps = attention if count else attention[None]
-        return spec.function(maps, [boxes] * len(maps))
+        return spec.function(maps, [boxes] * len(maps), **options)
     if spec.name == "pxap" and not count:
         attention = attention[None]
     others = {
@@ -40,7 +41,7 @@ def score(spec: MetricSpec, attention: Any, mask: Any = MASK) -> Any:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = spec.function(attention, *(others[need] for need in spec.needs))
+        found = spec.function(attention, *(others[need] for need in spec.needs), **options)
     return found[0] if isinstance(found, tuple) else found
 
 
@@ -56,6 +57,7 @@ def test_every_field_is_filled(spec: MetricSpec) -> None:
     for text in (spec.meaning, spec.best_for, spec.limitation, spec.citation):
         assert text
     assert spec.undefined
+    assert spec.category in get_args(Category)
     doc = spec.function.__doc__ or ""
     assert "Examples" in doc
     assert "NaN" in doc or "left out" in doc or spec.level == "dataset"
@@ -89,6 +91,18 @@ def test_a_constant_map_scores_chance(spec: MetricSpec, level: float) -> None:
     facts = Facts(MASK.size, np.array(MASK.sum() * 1.0), selected, 5)
     found = float(score(spec, np.full(MASK.shape, level)))
     assert abs(found - float(spec.chance.value(facts))) <= 1e-12
+
+
+@every()
+def test_signed_maps_have_what_an_added_number_does_not_change(spec: MetricSpec) -> None:
+    ranks = np.random.default_rng(3).permutation(MASK.size).reshape(MASK.shape) + 1.0
+    plain, higher = (float(score(spec, ranks + more)) for more in (0, 100))
+    if plain == pytest.approx(higher, abs=1e-9):
+        found = float(score(spec, ranks - 60, sign="signed"))
+        assert found == pytest.approx(plain, abs=1e-9)
+    else:
+        with pytest.raises(InputError, match="a signed map has no energy"):
+            score(spec, ranks - 60, sign="signed")
 
 
 def areas() -> tuple[Any, Any]:

@@ -74,6 +74,24 @@ def test_equal_overlap_goes_to_the_same_class_even_at_a_lower_score() -> None:
     assert (matrix[1, 1], matrix[3, 0]) == (1, 1)
 
 
+def test_the_last_bit_of_an_overlap_is_no_larger_overlap() -> None:
+    """In tenths, both predictions lie 12 beside the object; in floats one IoU is larger."""
+    found, other = (96.2, 0, 131.2, 10), (98.6, 0, 133.6, 10)
+    true = (97.4, 0, 132.4, 10)
+    assert slow.iou(found, true) < slow.iou(other, true)
+    predictions = [[[found, 0.5, "dog"], [other, 0.9, "cat"]]]
+    matrix, _ = generate_confusion_matrix(predictions, [[[true, "dog"]]])
+    assert (matrix[1, 1], matrix[3, 0], matrix.sum()) == (1, 1, 2)
+
+
+@given(st.integers(0, 2000), st.integers(40, 400), st.integers(1, 12))
+def test_equal_overlaps_on_either_side_go_to_the_same_class(start: int, wide: int, by: int) -> None:
+    left, true, right = ((x / 10, 0, (x + wide) / 10, 10) for x in (start - by, start, start + by))
+    predictions = [[[left, 0.5, "dog"], [right, 0.9, "cat"]]]
+    matrix, _ = generate_confusion_matrix(predictions, [[[true, "dog"]]])
+    assert (matrix[1, 1], matrix[3, 0]) == (1, 1)
+
+
 def test_confusions_among_the_others_are_counted_apart() -> None:
     found = generate_confusion_matrix(
         [[[BOX, 0.9, "cat"]]], [[[BOX, "dog"]]], target_classes=["owl"]

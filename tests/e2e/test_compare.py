@@ -256,7 +256,7 @@ def test_two_panes_are_compared_over_all_images(open_page: Opens, app_url: str) 
     line = panel.locator("tbody tr").first
     shift = found["images"][0]
     expect(line).to_contain_text(shift["image"])
-    expect(line).to_contain_text(f"{abs(shift['difference']):.3f}")
+    expect(line).to_contain_text(f"{abs(shift['shift']):.3f}")
     line.get_by_role("button").click()
     expect(page.locator(".lead")).to_contain_text(shift["image"])
     assert words(page)["image"] == shift["image"]

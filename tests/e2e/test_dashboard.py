@@ -324,7 +324,7 @@ def test_two_models_are_compared_image_by_image(open_page: Opens, ask: Any) -> N
     expect(first.locator(".figure")).to_have_text(text)
     bars = page.locator("svg.shift-bars rect")
     expect(bars).to_have_count(len(told["images"]))
-    moved = sorted(told["images"], key=lambda one: one["difference"])
+    moved = sorted(told["images"], key=lambda one: one["shift"])
     expect(bars.first.locator("title")).to_contain_text(moved[0]["image"])
     page.get_by_role("button", name="Swap").click()
     wait_until_shown(page)
@@ -334,7 +334,7 @@ def test_two_models_are_compared_image_by_image(open_page: Opens, ask: Any) -> N
 
 def test_the_shift_of_an_image_opens_both_maps(open_page: Opens, ask: Any) -> None:
     told = ask(f"/api/compare?{PAIR}")
-    farthest = min(told["images"], key=lambda one: one["difference"])
+    farthest = min(told["images"], key=lambda one: one["shift"])
     page = open_page(f"/dashboard?view=compare&{PAIR}")
     chart = page.get_by_role("group", name=re.compile("^Shift of each image"))
     chart.focus()
@@ -357,9 +357,9 @@ def test_another_line_shows_its_own_shifts(open_page: Opens, ask: Any) -> None:
         page.get_by_role("heading", name=re.compile("Shift of each image: rollout"))
     ).to_be_visible()
     wait_until_shown(page)
-    lost = sorted(told["images"], key=lambda one: one["difference"])[0]
+    lost = sorted(told["images"], key=lambda one: one["shift"])[0]
     expect(page.locator("svg.shift-bars rect").first.locator("title")).to_contain_text(
-        f"{lost['image']}: {score(lost['difference'])}"
+        f"{lost['image']}: {score(lost['shift'])}"
     )
 
 

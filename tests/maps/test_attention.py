@@ -19,6 +19,7 @@ from transformers import (
 
 from sightline.maps import explain
 from sightline.maps import weights as weights_maps
+from sightline.maps.attention import _drop_least
 from sightline.maps.weights import weighted_rows
 from sightline.models import Model, load_model
 from sightline.models.attention import Heads
@@ -95,6 +96,49 @@ def test_received_attention_is_the_mean_of_the_columns(
     np.testing.assert_allclose(found, on_grid(kind, wanted), rtol=0, atol=1e-6)
 
 
+def lessened(weights: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Weights less a share of the smallest, value by value; equal ones lose the same part."""
+    left, found = int(share * weights.size), weights.copy()
+    for value in sorted(set(weights.ravel().tolist())):
+        tied = weights == value
+        lost = min(left, int(tied.sum()))
+        found[tied] = value * (1 - lost / tied.sum())
+        left -= lost
+    return found
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.35, 0.5, 0.89, 0.99])
+@pytest.mark.parametrize("values", [1, 2, 5, 10_000])
+def test_equal_weights_lose_equal_parts(values: int, share: float) -> None:
+    weights = np.random.default_rng(values).integers(0, values, (9, 11)) / values + 0.1
+    found = torch.tensor(weights, dtype=torch.float32)
+    _drop_least(found, share)
+    np.testing.assert_allclose(found, lessened(weights, share), rtol=1e-6, atol=0)
+    if values == 10_000:  # none are equal: each is kept as it was, to the last bit, or gone
+        order = np.sort(weights.ravel())
+        gone = weights < order[int(share * order.size)]
+        np.testing.assert_array_equal(found, np.where(gone, 0, weights.astype(np.float32)))
+
+
+@pytest.mark.parametrize("discard", [0.1, 0.5, 0.9])
+def test_rollout_of_uniform_attention_keeps_what_is_not_discarded(
+    kind: str, model: Model, images: list[Any], discard: float
+) -> None:
+    flat = load_model(deepcopy(model.network), size=(64, 48))
+    with torch.no_grad():
+        for name, value in flat.network.named_parameters():
+            if "query" in name or "q_proj" in name:
+                value.zero_()
+    found = explain(flat, images, "rollout", params={"discard": discard}).stack()
+    tokens = 12 + PREFIX[kind]
+    share = int(discard * tokens**2) / tokens**2  # of each weight, 1 / tokens
+    mixed = (np.full((tokens, tokens), (1 - share) / tokens) + np.eye(tokens)) / (2 - share)
+    powers = [np.linalg.matrix_power(mixed, number) for number in (1, 2, 3)]
+    wanted = on_grid(kind, np.stack([start_row(kind, tokens) @ power for power in powers]))
+    assert wanted.min() > 0
+    np.testing.assert_allclose(found, np.broadcast_to(wanted[:, None], found.shape), atol=1e-7)
+
+
 def rolled(
     kind: str, layers: list[NDArray[np.float64]], fusion: str, discard: float
 ) -> NDArray[np.float64]:
@@ -104,10 +148,7 @@ def rolled(
     for image in range(len(layers[0])):
         joint = np.eye(tokens)
         for number, layer in enumerate(layers):
-            fused = getattr(layer[image], fusion)(axis=0)
-            order = np.sort(fused.ravel())
-            if discard:
-                fused[fused <= order[int(discard * order.size) - 1]] = 0
+            fused = lessened(getattr(layer[image], fusion)(axis=0), discard)
             mixed = fused + np.eye(tokens)
             joint = mixed / mixed.sum(1, keepdims=True) @ joint
             found[image, number] = start_row(kind, tokens) @ joint

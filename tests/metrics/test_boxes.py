@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from sightline import metrics
+from sightline.records import InputError
+from tests.reference import maps as slow
 
 RNG = np.random.default_rng(0)
 
@@ -120,6 +122,46 @@ def test_pxap_pools_the_pixels_of_scaled_maps() -> None:
     low, high = maps.min(axis=(1, 2), keepdims=True), maps.max(axis=(1, 2), keepdims=True)
     expected = average_precision_score(masks.ravel(), ((maps - low) / (high - low)).ravel())
     assert metrics.compute_pxap(maps, masks) == pytest.approx(expected, abs=1e-12)
+
+
+def test_images_without_annotation_are_no_negatives() -> None:
+    maps, masks = RNG.random((3, 6, 6)), RNG.random((3, 6, 6)) < 0.3
+    maps[1] = masks[1]
+    masks[2], boxes = False, [[(0.2, 0.2, 0.6, 0.6)], [(0.0, 0.0, 1.0, 1.0)], []]
+    assert metrics.compute_pxap(maps, masks) == metrics.compute_pxap(maps[:2], masks[:2]) < 1
+    assert metrics.compute_pxap(maps[1:], masks[1:]) == 1
+    assert math.isnan(metrics.compute_pxap(maps[2:], masks[2:]))
+    # What is annotated only where pixels are ignored is not annotated.
+    assert metrics.compute_pxap(maps[:2], masks[:2], ignore=np.stack([masks[0], masks[2]])) == 1
+    found = metrics.compute_max_box_accuracy(maps, boxes)
+    assert found == metrics.compute_max_box_accuracy(maps[:2], boxes[:2]) > 0
+    assert math.isnan(metrics.compute_max_box_accuracy(maps[2:], boxes[2:]))
+
+
+@pytest.mark.parametrize("ignoring", [False, True])
+def test_corloc_under_other_selections(ignoring: bool) -> None:
+    rng = np.random.default_rng(4)
+    maps, masks = rng.random((20, 6, 6)) + 0.5, rng.random((20, 6, 6)) < 0.4
+    maps += rng.random((20, 1, 1)) * masks
+    ignored = rng.random((6, 6)) < 0.2 if ignoring else np.zeros((6, 6), bool)
+    ignore = ignored if ignoring else None
+    shares = {}
+    for selection in ("percentile", "matched", "mean", "mass50"):
+        token = {"percentile": "80"}.get(selection, selection)
+        options: dict[str, Any] = {"selection": selection, "percentiles": (80,)}
+        ious = [
+            slow.scores(one[~ignored][None], mask[~ignored][None], **options)[f"iou@{token}"]
+            for one, mask in zip(maps, masks, strict=True)
+        ]
+        found = metrics.compute_corloc(maps, masks, 80, selection=selection, ignore=ignore)
+        shares[selection] = float(np.mean(np.array(ious) >= 0.5))
+        assert found == shares[selection]
+    assert shares.pop("percentile") not in shares.values()
+
+
+def test_the_box_protocol_knows_percentiles_alone() -> None:
+    with pytest.raises(InputError, match="selects by percentile; got 'mean'"):
+        metrics.compute_corloc(np.ones((1, 4, 4)), [[]], protocol="box", selection="mean")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 from typing import Any
 
 import array_api_strict
@@ -188,6 +189,16 @@ def test_iou_at_threshold_passes_its_options_on() -> None:
             found = metrics.compute_iou_at_threshold(attention, mask, 25, sign=sign, ties=ties)
             assert found == metrics.compute_iou(attention, mask, 75, sign=sign, ties=ties).iou
     assert metrics.compute_iou_at_threshold(attention, mask, 25, sign="absolute") == 0.5
+
+
+@pytest.mark.parametrize(("pixels", "positives"), [(5, 1), (6, 2), (7, 3), (7, 6)])
+def test_noise_exceeds_the_chance_of_auc_judd_as_its_card_says(pixels: int, positives: int) -> None:
+    places = combinations(range(pixels), positives)
+    masks = np.array([[i in chosen for i in range(pixels)] for chosen in places])[:, None]
+    ranks = np.broadcast_to(np.arange(pixels, dtype=float), masks.shape)  # each order once
+    found = metrics.compute_auc_judd(ranks, masks).mean()
+    assert found == pytest.approx(0.5 + 1 / (2 * (positives + 1)), abs=1e-12)
+    assert metrics.compute_auc_roc(ranks, masks).mean() == pytest.approx(0.5, abs=1e-12)
 
 
 def test_definitions_refuse_maps_that_are_not_finite() -> None:

@@ -18,6 +18,7 @@ from tests.strategies import scenes
 
 SIGNS = ["positive", "absolute", "signed"]
 TIES = ["share", "include"]
+SHARES = ["mass", "mass10", "mass33.3", "mass90", "mass100"]
 
 
 def assert_equal(found: Any, expected: dict[str, float], tolerance: float = 1e-12) -> None:
@@ -66,7 +67,7 @@ def test_rankings_and_percentiles_equal_the_reference(
 @pytest.mark.parametrize("sign", SIGNS[:2])
 @ON_EITHER
 @settings(max_examples=60)
-@given(scene=scenes(tame=True), share=st.sampled_from(["mass", "mass10", "mass33.3", "mass90"]))
+@given(scene=scenes(tame=True), share=st.sampled_from(SHARES))
 def test_energy_selections_equal_the_reference(
     scene: Any, share: str, sign: Any, ties: Any, score: Any
 ) -> None:
@@ -285,6 +286,47 @@ def test_a_tie_group_completes_a_mass_in_spite_of_rounding(score: Any) -> None:
     assert found["attention_area@mass56"] == 2 / 13
     expected = metrics.compute_iou(attention, attention > 5, selection="mass56", ties="include")
     assert expected.attention_area == 2 / 13
+
+
+WHOLE = ("recall", "lift", "iou_share", "iou_corrected", "attention_area")
+
+
+@ON_EITHER
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize(
+    "attention",
+    [
+        np.full((38, 20), 0.7),
+        np.full((37, 38), 1e-30),
+        np.random.default_rng(0).random((40, 30)),
+        np.random.default_rng(1).random((40, 30)) - 0.5,
+        np.array([[1.0, 1e-13, 1e-300, 0.0, 0.0]]),
+        np.array([[1.7e308, 1.7e308, 1.0, 0.0]]),
+    ],
+)
+def test_the_whole_mass_is_held_by_every_positive_pixel(
+    attention: Any, ties: Any, score: Any
+) -> None:
+    mask = np.random.default_rng(2).random(attention.shape) < 0.7
+    mask.flat[0] = True
+    taken = attention > 0
+    a, g, recall = taken.mean(), mask.mean(), (taken & mask).sum() / mask.sum()
+    iou = (taken & mask).sum() / (taken | mask).sum()
+    chance, ceiling = a * g / (a + g - a * g), min(a, g) / max(a, g)
+    corrected = np.nan if taken.all() else (iou - chance) / (ceiling - chance)
+    expected = dict(zip(WHOLE, (recall, recall / a, iou / ceiling, corrected, a), strict=True))
+    found = score(attention, mask, selection="mass100", ties=ties, regions=[[mask]])
+    assert found["recall@mass100"] == recall
+    for columns in (found, {name: value[0] for name, value in found.regions.items()}):
+        assert_equal({name: columns[f"{name}@mass100"] for name in WHOLE}, expected)
+    options: dict[str, Any] = {"selection": "mass100", "ties": ties}
+    assert metrics.compute_recall(attention, mask, **options) == recall
+    alone = {
+        "lift": metrics.compute_lift(attention, mask, **options),
+        "iou_share": metrics.compute_share_of_ceiling(attention, mask, **options),
+        "iou_corrected": metrics.compute_corrected_iou(attention, mask, **options),
+    }
+    assert_equal(alone, {name: expected[name] for name in alone})
 
 
 @ON_EITHER

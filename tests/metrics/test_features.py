@@ -41,6 +41,15 @@ def test_each_region_has_its_own_iou_chance_and_ceiling() -> None:
         assert region.ceiling == pytest.approx(min(a, g) / max(a, g), abs=1e-12)
 
 
+def test_a_region_wholly_ignored_has_neither_iou_nor_chance_nor_ceiling() -> None:
+    void = Region(label="void", box=(0.0, 0.0, 0.5, 0.6), flags=("ignore",), index=2)
+    annotation = Annotation("a.jpg", regions=(*ANNOTATION.regions, void))
+    gone, door = metrics.compute_per_bbox_iou(ATTENTION, annotation, 80)
+    assert (gone.label, door.label) == ("window", "door")
+    assert np.isnan([gone.iou, gone.chance, gone.ceiling]).all()
+    assert np.isfinite([door.iou, door.chance, door.ceiling]).all()
+
+
 def test_region_recall_is_recall() -> None:
     mask = ANNOTATION.region_masks(8, 10)[0]
     found = metrics.bbox_recall(ATTENTION, mask, 70)

@@ -78,6 +78,19 @@ def test_compute_all_metrics_is_the_engine_on_one_map(scores: sightline.Scores) 
     assert found == {name: float(scores[name][1, 2]) for name in scores}
 
 
+def test_compute_all_metrics_passes_its_options_on() -> None:
+    attention, mask = MAPS[0, 0] - 0.5, MASKS[0, 0]
+    options: dict[str, Any] = {
+        "selection": ("percentile", "mass", "matched"), "percentiles": (70,), "sign": "absolute",
+        "ties": "include", "ignore": np.eye(6, 7, dtype=bool),
+    }  # fmt: skip
+    found = metrics.compute_all_metrics(attention, mask, **options)
+    expected = sightline.score_maps(attention, mask, **options)
+    assert found == {name: float(expected[name]) for name in expected}
+    assert {"iou@70", "recall@mass60", "iou@matched"} <= set(found)
+    assert "iou@90" not in found
+
+
 def test_the_mask_may_be_left_to_the_regions() -> None:
     union = np.zeros((6, 7), bool)
     union[:3, :4] = True
@@ -234,6 +247,24 @@ def test_metrics_beyond_the_one_pass() -> None:
     expected["shuffled_auc"] = metrics.compute_shuffled_auc(MAPS[0], MASKS[0], others)
     for name, values in expected.items():
         assert np.allclose(found[name], values, rtol=0, atol=1e-12), name
+
+
+@pytest.mark.filterwarnings("ignore:MSE rewards dark maps")
+def test_soft_targets_are_of_boxes_in_whole_pixels() -> None:
+    attention = np.random.default_rng(0).random((14, 14))
+    mask = np.zeros((14, 14), bool)
+    mask[4:6, 7:8] = True  # of 7.28 to 8.4 across and 4.2 to 5.74 down
+    names = ["cc", "sim", "kl", "emd", "mse"]
+    box = (0.52, 0.30, 0.60, 0.41)
+    annotation = Annotation("a.jpg", regions=(Region("door", box=box),))
+    target = metrics.soft_target([(7 / 14, 4 / 14, 8 / 14, 6 / 14)], 14, 14)
+    assert np.allclose(annotation.soft_target(14, 14), target, rtol=0, atol=1e-12)
+    assert not np.allclose(metrics.soft_target([box], 14, 14), target, rtol=0, atol=0.01)
+    for regions in ([[box]], [[mask]], [annotation]):
+        found = sightline.score_maps(attention, regions=regions, metrics=names)
+        for name in names:
+            expected = metrics.METRICS[name].function(attention, target)
+            assert found[name] == pytest.approx(expected, abs=1e-12), name
 
 
 def test_pointing_with_tolerance_and_other_top_k() -> None:

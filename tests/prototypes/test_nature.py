@@ -73,7 +73,7 @@ def test_drops_are_shares_of_the_score() -> None:
 
 
 def test_effects_are_means_with_intervals_by_image(table: Table) -> None:
-    found = _by_key(effects(table, level=0.9, seed=4))
+    found = _by_key(effects(table, confidence=0.9, seed=4))
     assert list(found) == [(number, name) for number in (ALL, 2, 5, 9) for name in NAMES]
     for (prototype, name), effect in found.items():
         keep = table["perturbation"] == name

@@ -151,18 +151,22 @@ def mean_ap(
 
 
 def best_pairs(predictions: list[Any], truths: list[Any], limit: float) -> dict[int, int]:
-    """Take the best pair that is left until none is: IoU, same class, score, first given."""
+    """Take the best pair that is left until none is: IoU, same class, score, first given.
+
+    Of overlaps less than 1e-9 below the largest nobody can say that they are smaller.
+    """
     found: dict[int, int] = {}
     while True:
         left = [
-            (-iou(p[0], t[0]), p[2] != t[1], -p[1], i, j)
+            (iou(p[0], t[0]), (p[2] != t[1], -p[1], i, j))
             for i, p in enumerate(predictions)
             for j, t in enumerate(truths)
             if i not in found and j not in found.values() and iou(p[0], t[0]) >= limit
         ]
         if not left:
             return found
-        *_, i, j = min(left)
+        largest = max(overlap for overlap, _ in left)
+        *_, i, j = min(rest for overlap, rest in left if overlap > largest - 1e-9)
         found[i] = j
 
 

@@ -327,6 +327,8 @@ def _mass_budget(groups: Sequence[Group], share: Fraction, ties: str) -> Fractio
     total = _mass(groups)
     if total == 0:
         return None
+    if share == 1:  # every pixel with mass, be it less than the slack below
+        return Fraction(sum(group.pixels for group in groups if group.value > 0))
     wanted = share * total
     slack = TOLERANCE * total if ties == "include" else 0
     pixels, held = 0, Fraction(0)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.report.findings import find, gaps, guide_rules
+from sightline.report.findings import _RULES, find, gaps, guide_rules
 from sightline.report.words import number
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def test_the_guides_rules_judge_the_best_line(scored: Scored) -> None:
         assert rule.value.startswith(number(value))
         assert (rule.guide == "good") == (value > good)
         assert (rule.guide == "red flag") == (value < bad)
+    bounds = [(0.5, 0.3), (0.3, -math.inf), (0.7, -math.inf), (0.8, -math.inf)]
+    assert [(rule.good, rule.bad) for rule in _RULES.values()] == bounds
     assert rules[-1].value == "not known"
 
 

@@ -274,6 +274,7 @@ def test_few_images_and_unfinished_studies() -> None:
 
 def test_plausible_is_not_faithful_is_always_said() -> None:
     said = words.faithfulness_words(checked=False).text
+    assert "All scores measure plausibility" in said
     assert said.endswith("was not tested: the study ran no check of randomisation.")
     assert "was not tested" not in words.faithfulness_words(checked=True).text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median, stdev
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from tests.results.stores import Made
 
 OTHERS = ("recall", "pointing", "coverage")
-BESIDE = ("", "_low", "_high", "_chance")
-FIGURES = ["iou", "low", "high", "chance", "ceiling", *(f"{m}{b}" for m in OTHERS for b in BESIDE)]
+BESIDE = ("", "_low", "_high", "_median", "_std", "_chance")
+IOU = ["iou", "low", "high", "median", "std", "chance", "ceiling"]
+FIGURES = [*IOU, *(f"{m}{b}" for m in OTHERS for b in BESIDE)]
 COLUMNS = ["label", *FIGURES, "n", "images", "undefined"]
 
 
@@ -47,6 +49,14 @@ def slow_ends(units: dict[Any, Any], name: str) -> list[float]:
     kind: Any = "share" if name == "pointing" else "mean"
     found = interval(values, images=[key[0] for key in keys], kind=kind)
     return [min(max(end, 0.0), 1.0) if end == end else end for end in (found.low, found.high)]
+
+
+def slow_spread(units: dict[Any, Any]) -> list[float]:
+    """Return median and standard deviation of the defined scores."""
+    values = [unit[0] for unit in units.values() if not math.isnan(unit[0])]
+    if not values:
+        return [math.nan, math.nan]
+    return [median(values), stdev(values) if len(values) > 1 else math.nan]
 
 
 @pytest.mark.parametrize("ancestors", [False, True])
@@ -79,6 +89,8 @@ def test_features_are_means_over_regions(
             before = "" if name == "iou@90" else f"{columns[0]}_"
             ends = [line[f"{before}{end}"] for end in ("low", "high")]
             assert ends == pytest.approx(slow_ends(mine, name), rel=2e-6, nan_ok=True)
+            spread = [line[f"{before}{what}"] for what in ("median", "std")]
+            assert spread == pytest.approx(slow_spread(mine), nan_ok=True)
             if name == "iou@90":
                 check_figures(line[["n", "undefined"]], figures)
                 defined = {key for key, unit in mine.items() if not math.isnan(unit[0])}

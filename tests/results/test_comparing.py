@@ -15,7 +15,7 @@ from sightline.results import open_results
 from sightline.results._wording import sentences, summary
 from sightline.stats.paired import compare_family, compare_paired
 from sightline.store import write_rows
-from tests.results.slow import halves, unit_scores
+from tests.results.slow import halves, means, unit_scores
 from tests.results.stores import KINDS, Kind, make_store
 
 if TYPE_CHECKING:
@@ -68,6 +68,17 @@ def test_each_side_at_its_own_best_layer(made: Made, results: Results) -> None:
         for model in ("demo/vit", "demo/vit@seed2")
     )
     check(frame.iloc[0], slow(a, b))
+
+
+@pytest.mark.parametrize("metric", ["iou@90", "recall@50", "kl"])
+def test_chance_and_ceiling_stand_beside_both_sides(
+    made: Made, results: Results, metric: str
+) -> None:
+    (line,) = results.compare("demo/vit", "demo/vit@seed2", metric, layer=2).to_dict("records")
+    for side, model in (("a", "demo/vit"), ("b", "demo/vit@seed2")):
+        expected = means(unit_scores(made, metric, model=model, method="cls", layer=2))
+        for what in ("chance", "ceiling"):
+            assert line[f"{what}_{side}"] == pytest.approx(expected[what], rel=2e-6, nan_ok=True)
 
 
 def test_recall_is_to_be_read_beside_other_scores(results: Results) -> None:

@@ -280,6 +280,47 @@ def test_a_uniform_reference_stands_beside_metrics_without_chance(
     assert "corrected" not in results.leaderboard("coverage")
 
 
+def test_recall_never_stands_alone(made: Made, results: Results, tmp_path: Path) -> None:
+    """Beside it stands the IoU of the same maps, whatever layer would be best by that."""
+    board = results.leaderboard("recall@50")
+    assert board.attrs["metric"] == "recall@50"
+    for _, line in board.iterrows():
+        keys = {name: line[name] for name in ("model", "method", "target", "layer")}
+        expected = means(unit_scores(made, "iou@50", **keys))["value"]
+        assert line["iou@50"] == pytest.approx(expected), line["method"]
+    layers = results.layer_progression("recall@50", model="demo/vit", method="cls")
+    each = [one["value"] for one in layer_means(made, "iou@50", "demo/vit", "cls").values()]
+    assert layers["iou@50"].tolist() == pytest.approx(each)
+    sweep = results.percentile_sweep("recall", model="demo/vit", method="cls", layer=2)
+    for _, line in sweep.iterrows():
+        name = f"iou@{line['percentile']:g}"
+        units = unit_scores(made, name, model="demo/vit", method="cls", layer=2)
+        assert line["iou"] == pytest.approx(means(units)["value"])
+    heads = results.head_ranking("recall@50", model="demo/vit", method="cls", layer=2)
+    for _, line in heads.iterrows():
+        keys = {"model": "demo/vit", "method": "cls", "layer": 2, "head": line["head"]}
+        assert line["iou@50"] == pytest.approx(means(unit_scores(made, "iou@50", **keys))["value"])
+    assert "coverage" not in results.leaderboard("iou@50")
+    assert not [name for name in results.leaderboard("coverage") if "@" in str(name)]
+
+
+def test_without_the_same_threshold_another_score_stands_beside_recall(tmp_path: Path) -> None:
+    for number, (metrics, column) in enumerate(
+        [
+            (("recall@90", "coverage", "iou@50"), "coverage"),
+            (("lift@90", "iou@50"), "iou@50"),
+            (("recall@90", "pointing"), None),
+        ]
+    ):
+        made = make_store(tmp_path / f"{number}", kinds=KINDS[7:8], metrics=metrics)
+        board = open_results(made.path).leaderboard(metrics[0])
+        beside = [name for name in board if name == "coverage" or "@" in str(name)]
+        assert beside == ([] if column is None else [column])
+        if column is not None:
+            units = unit_scores(made, column, model="demo/cnn", method="center")
+            assert board[column][0] == pytest.approx(means(units)["value"])
+
+
 def test_stored_chance_is_used_where_no_formula_gives_it(made: Made, results: Results) -> None:
     line = find(results.leaderboard("top_k_any@k5"), method="center")
     rows = made.rows[made.rows["region"].isna()].query("method == 'center'")

@@ -48,6 +48,16 @@ def test_one_label_of_many_says_too_little(lines: list[Line]) -> None:
     assert by_count[-1] < -0.7
 
 
+def test_other_figures_say_too_little_as_well(lines: list[Line]) -> None:
+    hits = figures(lines, "bias of pointing")
+    assert hits[:4] == sorted(hits[:4], reverse=True), "the more instances, the less it hits"
+    assert max(hits) < -0.1
+    assert max(figures(lines, "bias of coverage")) < -0.3
+    label = figures(lines, "bias of IoU with the label")[4:]
+    union = figures(lines, "bias of IoU with all labels of an image")
+    assert all(one < other < 0 for one, other in zip(label, union, strict=True))
+
+
 def test_the_dropout_band_is_no_interval_for_the_truth(lines: list[Line]) -> None:
     assert max(figures(lines, "dropout band holds the truth")[:2]) == 0
 

@@ -70,6 +70,43 @@ def test_nested_perturbations_take_the_place_of_the_six() -> None:
     assert dict(both.steps[1].params)["direction"] == "vertical"
 
 
+RECURSIVE = """
+  perturbations:
+    complex_perturbation:
+      - {type: brightness, params: {brightness_factor: 0.3}}
+      - - {type: hue, params: {hue_factor: 0.2}}
+        - {type: blur, params: {gaussian_blur_ksize: 21, gaussian_blur_sigma: 2.0}}
+      - {type: contrast, params: {contrast_factor: 0.2}}
+"""
+
+
+def test_lists_in_lists_are_done_in_the_order_they_are_written() -> None:
+    (found,) = _made(RECURSIVE)
+    assert [step.type for step in found.steps] == ["brightness", "hue", "blur", "contrast"]
+    assert dict(found.steps[1].params) == {"factor": 0.2}
+    (deep,) = _made("{perturbations: {a: [[[{type: hue}], {type: blur}], [[[{type: contrast}]]]]}}")
+    assert [step.type for step in deep.steps] == ["hue", "blur", "contrast"]
+    told = parse_benchmark(_local(RECURSIVE)).to_dict()
+    assert Benchmark.from_dict(told).to_dict() == told
+
+
+def test_lists_in_lists_have_a_bound() -> None:
+    def nested(levels: int) -> str:
+        return f"{{perturbations: {{a: {'[' * levels}{{type: hue}}{']' * levels}}}}}"
+
+    assert [step.type for step in _made(nested(20))[0].steps] == ["hue"]
+    for levels in (21, 100):
+        with pytest.raises(InputError, match=r"\.a(\[0\]){20}: expected at most 20 lists in one"):
+            _made(nested(levels))
+
+
+def test_a_mistake_in_a_list_in_a_list_is_named_with_its_line() -> None:
+    text = _local(RECURSIVE).replace("gaussian_blur_ksize: 21", "gaussian_blur_ksize: 4")
+    place = r"complex_perturbation\[1\]\[1\]\.params: .*odd whole number"
+    with pytest.raises(InputError, match=r"mine\.yml, line 6: .*" + place):
+        parse_benchmark(text, "mine.yml")
+
+
 def test_what_was_asked_can_be_told_and_read_again() -> None:
     told = parse_benchmark(_local("{gaussian_noise_sigma: 3, info_db: a/b.PARQUET}")).to_dict()
     assert set(told) == {"local_perturbation_analysis"}
@@ -111,6 +148,16 @@ def test_what_was_asked_can_be_told_and_read_again() -> None:
             _local("{perturbations: {a: [{type: blur}, {type: hue, params: {hue_factor: 2}}]}}"),
             r"perturbations\.a\[1\]\.params: hue_factor must be",
         ),
+        (
+            _local("{perturbations: {a: [[{type: hue, params: {hue_factor: 2}}]]}}"),
+            r"perturbations\.a\[0\]\[0\]\.params: hue_factor must be",
+        ),
+        (
+            _local("{perturbations: {a: [{type: hue}, [{type: blur}, {typ: hue}]]}}"),
+            r"perturbations\.a\[1\]\[1\]\.typ: .*did you mean 'type'",
+        ),
+        (_local("{perturbations: {a: [{type: hue}, []]}}"), r"a\[1\]: expected at least one step"),
+        (_local("{perturbations: {a: [[hue]]}}"), r"a\[0\]\[0\]: expected a type with params"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, said: str) -> None:

@@ -268,6 +268,11 @@ entries = st.builds(
 scored = sorted(name for name, spec in METRICS.items() if spec.level != "dataset")
 
 
+def _with_iou(names: list[str]) -> list[str]:
+    """Add what recall and lift cannot do without."""
+    return [*(name for name in names if name != "iou"), "iou"]
+
+
 @st.composite
 def studies(draw: st.DrawFn) -> dict[str, Any]:
     """Return plain values of a study in which any key may be set."""
@@ -289,7 +294,7 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "targets": st.lists(
             st.integers(0, 999) | st.text(min_size=1), min_size=1, max_size=3, unique_by=str
         ),
-        "metrics": st.lists(st.sampled_from(scored), min_size=1, max_size=5, unique=True),
+        "metrics": st.lists(st.sampled_from(scored), max_size=5, unique=True).map(_with_iou),
         "selection": st.just(["matched", "mass55", "percentile"]) | st.just("mean"),
         "percentiles": st.lists(
             st.integers(0, 100) | st.floats(1, 100), min_size=1, unique_by=lambda p: f"{p:g}"

@@ -347,7 +347,12 @@ def test_metrics_that_depend_on_other_images_are_refused() -> None:
         if spec.level == "dataset":
             assert "depends on which images are scored together" in refused(metrics=[name])
         else:
-            assert study(metrics=[name]).metrics == (name,)
+            assert study(metrics=_beside_iou(name)).metrics == tuple(_beside_iou(name))
+
+
+def _beside_iou(name: str) -> list[str]:
+    """Return a metric with what recall and lift cannot do without."""
+    return list(dict.fromkeys([name, "iou"]))
 
 
 def test_signed_studies_are_refused_where_scoring_would_refuse_them() -> None:
@@ -361,7 +366,7 @@ def test_signed_studies_are_refused_where_scoring_would_refuse_them() -> None:
         except InputError:
             assert f"list metrics without {name}" in refused(metrics=[name], sign="signed")
         else:
-            assert study(metrics=[name], sign="signed").sign == "signed"
+            assert study(metrics=_beside_iou(name), sign="signed").sign == "signed"
 
 
 def test_signed_studies_have_no_mass_and_no_mean() -> None:
@@ -421,6 +426,16 @@ def test_studies_import_no_heavy_package() -> None:
         "if name in sys.modules])"
     )
     assert printed_by(code).strip() == "[]"
+
+
+@pytest.mark.parametrize("metrics", [["recall"], ["pointing", "lift@90", "dice"]])
+def test_recall_is_never_scored_alone(metrics: list[str]) -> None:
+    place = next(k for k, name in enumerate(metrics) if name.startswith(("recall", "lift")))
+    message = refused(metrics=metrics)
+    assert f"metrics[{place}]: {metrics[place]} is never shown alone" in message
+    assert "add iou or coverage to the metrics" in message
+    for other in ("iou@50", "coverage"):
+        assert study(metrics=[*metrics, other]).metrics == (*metrics, other)
 
 
 def test_a_tolerance_is_in_pixels_of_the_image() -> None:

@@ -206,6 +206,8 @@ class Figure(Answer):
     mean: float | None = Field(default=None, description="Mean over all images of the data set.")
     low: float | None = Field(default=None, description="Lower end of the mean's 95% interval.")
     high: float | None = Field(default=None, description="Upper end.")
+    median: float | None = Field(default=None, description="Of breakdowns.")
+    std: float | None = Field(default=None, description="Of breakdowns: standard deviation.")
     n: int | None = Field(default=None, description="Images in the mean.")
 
 
@@ -626,9 +628,17 @@ class LeaderboardLine(Answer):
     median: float | None
     std: float | None
     chance: float | None
+    random: float | None = Field(
+        default=None,
+        description="What a random ranking gets: of average precision, where it is known.",
+    )
     ceiling: float | None
     uniform: float | None
     corrected: float | None
+    beside: str | None = Field(
+        default=None, description="Of recall and lift, which are never read alone: another score."
+    )
+    beside_value: float | None = Field(default=None, description="Its mean over images.")
     n: int
     undefined: int
     chosen: str
@@ -781,6 +791,10 @@ class ComparisonLine(Answer):
     n: int
     value_a: float | None
     value_b: float | None
+    chance_a: float | None = Field(default=None, description="Chance, over the images of a.")
+    chance_b: float | None = Field(default=None, description="Chance, over the images of b.")
+    ceiling_a: float | None = Field(default=None, description="The best that is possible of a.")
+    ceiling_b: float | None = Field(default=None, description="The best that is possible of b.")
     difference: float | None = Field(description="a − b, mean over images.")
     low: float | None
     high: float | None
@@ -799,7 +813,7 @@ class Shift(Answer):
     image: str
     a: float | None
     b: float | None
-    difference: float | None = Field(description="b − a")
+    shift: float | None = Field(description="b − a")
 
 
 class Comparison(Answer):

@@ -41,7 +41,7 @@ def score(
         Sign | None,
         typer.Option(
             help="What negative values mean: nothing (positive), as much as positive ones "
-            "(absolute), or less than zero (signed: ranking metrics alone). Unless given, what a "
+            "(absolute), or less than zero (signed: no energy then). Unless given, what a "
             "file that `sightline explain` wrote says, and positive for others."
         ),
     ] = None,

@@ -40,8 +40,15 @@ SHOWN_LINES = 40
 _BLOCKS = "▁▂▃▄▅▆▇█"
 # Columns that --all shows.
 _EXTRA = ("corrected", "images", "selected", "area", "rank", "group", "chosen", "median", "std")
+_BESIDE = ("_chance", "_low", "_high", "_median", "_std")
 _INTERVAL = "95% interval"
-_NUMBERS = ("layer", "layers", _INTERVAL, "band at 30%")  # columns of texts that are no names
+_NUMBERS = (
+    "layer",
+    "layers",
+    "chance",
+    _INTERVAL,
+    "band at 30%",
+)  # columns of texts that are no names
 _NOTHING = "a map that knows nothing"
 _NARROWEST = 10  # letters that a name keeps where the screen is narrow
 
@@ -119,7 +126,10 @@ def comparison_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]":
         if frame[side].nunique() == 1
     ]
     title = f"{study}: {', '.join([frame.attrs['metric'], *sides])}"
-    heading, table, *notes = frame_blocks(_counted_once(_tested(frame)), title, len(frame))
+    shown = _counted_once(_tested(frame))
+    heading, table, *notes = frame_blocks(shown, title, len(frame))
+    if isinstance(table, str) and "chance" in shown:  # wider than the screen
+        heading, table, *notes = frame_blocks(shown.drop(columns="chance"), title, len(frame))
     return [heading, table, *frame.attrs["summary"], *notes]
 
 
@@ -130,6 +140,7 @@ def _tested(frame: "pd.DataFrame") -> "pd.DataFrame":
     figures = {"value_a": "a", "value_b": "b", "difference": "a − b"}
     names = [one for one in ("model", "method", "target") if one != by]
     shown = some[[*names, *figures, "low", "high", "p", "p_holm", "n"]].rename(columns=figures)
+    shown.insert(list(shown).index("a − b"), "chance", _chances(some))
     if len(some) == 1:
         shown = shown.drop(columns="p_holm")
     if by != "layer":
@@ -143,6 +154,12 @@ def _tested(frame: "pd.DataFrame") -> "pd.DataFrame":
     ways = _ways([*some["chosen_a"], *some["chosen_b"]])
     shown.attrs = {**frame.attrs, "note": "; ".join([*told, *ways])}
     return compact(shown)
+
+
+def _chances(frame: "pd.DataFrame") -> "list[str]":
+    """Return chance of both sides: one number where it is the same."""
+    pairs = zip(frame["chance_a"], frame["chance_b"], strict=True)
+    return [", ".join(dict.fromkeys(number(one) for one in pair if one == one)) for pair in pairs]
 
 
 def _marked(layers: "pd.Series[Any]", chosen: "pd.Series[Any]") -> "list[str]":
@@ -175,7 +192,7 @@ def _with_interval(frame: "pd.DataFrame") -> "pd.DataFrame":
     else:
         place = list(shown).index("low")
         shown.insert(place, _INTERVAL, [_between(*both) for both in zip(low, high, strict=True)])
-    if "iou" in frame and frame["iou"].notna().any():
+    if {"iou", "coverage"} <= set(frame) and frame["iou"].notna().any():
         shown = shown.drop(columns="coverage")
     return shown.drop(columns=["low", "high"])
 
@@ -191,7 +208,7 @@ def _between(low: float, high: float) -> str:
 
 def _dull(name: str, values: "pd.Series[Any]") -> bool:
     """Say whether a column tells nothing, or only what few ask for."""
-    if name in _EXTRA or name.endswith(("_chance", "_low", "_high")):
+    if name in _EXTRA or name.endswith(_BESIDE):
         return True
     if name == "undefined":
         return not values.any()
@@ -377,7 +394,8 @@ def layer_lines(frame: "pd.DataFrame") -> list[str]:
     width = max(map(len, [*groups, _NOTHING]))
     for name, one in groups.items():
         values = one.sort_values("layer")["value"].to_list()
-        lines.append(f"  {name:{width}}  {_chart(values, top)}  {_told(one, metric)}")
+        told = _told(one, metric, frame.attrs.get("beside"))
+        lines.append(f"  {name:{width}}  {_chart(values, top)}  {told}")
     chance = layered["chance"].mean()
     if chance == chance:
         lines.append(f"  {_NOTHING:{width}}  {_chart([chance], top)}  {chance:.3f}")
@@ -397,7 +415,8 @@ def _chart(values: Sequence[float], top: float) -> str:
     return "".join(_BLOCKS[min(max(round(value / top * last), 0), last)] for value in values)
 
 
-def _told(lines: "pd.DataFrame", metric: str) -> str:
+def _told(lines: "pd.DataFrame", metric: str, beside: str | None = None) -> str:
+    """Say which layer is best, and what its score must be read beside."""
     from sightline.metrics import METRICS
 
     direction = METRICS[metric.partition("@")[0]].direction
@@ -405,7 +424,8 @@ def _told(lines: "pd.DataFrame", metric: str) -> str:
         return f"{lines['value'].min():.3f} to {lines['value'].max():.3f}"
     values = lines["value"].to_numpy()
     best = lines.iloc[int(values.argmin() if direction == "lower" else values.argmax())]
-    return f"best {best['value']:.3f} at layer {best['layer']}"
+    also = f" ({beside} {best[beside]:.3f})" if beside else ""
+    return f"best {best['value']:.3f} at layer {best['layer']}{also}"
 
 
 def difference_blocks(found: "Difference", all_lines: bool = False) -> "list[Table | str]":

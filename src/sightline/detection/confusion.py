@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 Matching = Literal["any_class", "same_class"]
+_DECIMALS = 9
+"""Of an IoU: pairs that agree in these overlap alike."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,10 +171,10 @@ def generate_confusion_matrix(
     target_classes
         Classes with a row of their own; all others share "Others". None takes all.
     matching
-        "any_class": pairs are formed by IoU, whatever their classes; ties go to pairs of the same
-        class, then to the higher score, then to the first given. "same_class": from the most
-        confident prediction down, each takes the free object of its own class that it overlaps
-        most; confusions then show as one miss and one false positive.
+        "any_class": pairs are formed by IoU, whatever their classes; ties (to 9 decimals) go to
+        pairs of the same class, then to the higher score, then to the first given. "same_class":
+        from the most confident prediction down, each takes the free object of its own class that
+        it overlaps most; confusions then show as one miss and one false positive.
 
     Returns
     -------
@@ -257,7 +259,8 @@ def _in_order(scene: Scene, pairs: Pairs, matching: Matching) -> Pairs:
     if matching == "same_class":
         return pairs.at(np.lexsort((pairs.true, -pairs.iou, rank)))
     other = scene.found.label[pairs.found] != scene.true.label[pairs.true]
-    return pairs.at(np.lexsort((pairs.true, rank, other, -pairs.iou)))
+    # Overlaps that are equal in whole numbers may differ in the last bit of their floats.
+    return pairs.at(np.lexsort((pairs.true, rank, other, -np.round(pairs.iou, _DECIMALS))))
 
 
 def _hit_and_missed(

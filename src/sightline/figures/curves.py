@@ -189,9 +189,10 @@ def create_pr_curve_comparison(
         As in `create_roc_curve_comparison`, with recall as `x` and precision as `value`.
     scores
         A row for each line, with the average precision as `value`; a column `chance` says what a
-        random ranking gets.
+        map without information gets.
     chance
-        What a random ranking gets: the annotated share. The mean of the column `chance` of
+        What a map without information (a constant one) gets: the annotated share; a random
+        ranking of few cells gets a little more. The mean of the column `chance` of
         `scores`, or of `curves`, unless given.
     ax
         Where to draw; a new figure unless given.
@@ -636,7 +637,8 @@ CARDS = (
         file="pr_curves",
         group="curves",
         shows="Precision over recall of annotated pixels for each method, mean over images; the "
-        "dashed line is a random ranking, the annotated share.",
+        "dashed line is a map without information (a constant one), the annotated share; a random "
+        "ranking of few cells gets a little more.",
         reading="The left end says how clean the brightest pixels are, the right end how much has "
         "to be taken in to find all. Compare with the dashed line: it moves with the data.",
         needs="Mean precision–recall curves; average precisions with intervals, and the annotated "

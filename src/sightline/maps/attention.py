@@ -362,9 +362,21 @@ def _checked_rollout(request: Request) -> tuple[str, float]:
 def _mixed(heads: Heads, image: int, rows: Tensor, fusion: str, discard: float) -> Tensor:
     """Return rows `(m, tokens)` times the fused attention of one image, half of it passing by."""
     fused = fused_weights(heads.of(image), fusion)
-    if discard:
-        dropped = int(discard * fused.numel())
-        least = fused.flatten().kthvalue(dropped).values if dropped else -1
-        fused.masked_fill_(fused <= least, 0)
+    _drop_least(fused, discard)
     scaled = rows / (1 + fused.sum(-1))  # the rows of weights and identity then sum to 1
     return scaled + scaled @ fused
+
+
+def _drop_least(weights: Tensor, share: float) -> None:
+    """Take the smallest weights away, a share of their number, in place.
+
+    Where only some of several equal weights would go, each of them loses the same part: an order
+    among them would say something that they do not.
+    """
+    dropped = int(share * weights.numel())
+    if not dropped:
+        return
+    least = weights.flatten().kthvalue(dropped).values
+    below, tied = weights < least, weights == least
+    kept = (below.sum() + tied.sum() - dropped) / tied.sum()
+    weights.masked_fill_(below, 0).masked_fill_(tied, least * kept)

@@ -202,7 +202,8 @@ def against(
 ) -> Callable[[Callable[[Array, Array], Any]], PairMetric]:
     """Make a metric of a definition for one map and its mask (booleans) or soft target.
 
-    With `signed=False` the metric is one of energies and refuses signed maps.
+    With `signed=False` the metric is one of energies and refuses signed maps, as must every metric
+    that changes when a number is added to the map.
     """
     check = check_masks if need == "mask" else check_target
 

@@ -188,7 +188,8 @@ def _mass(
     """Count the highest pixels that hold `share` of the total; the last group in part or whole."""
     if total == 0.0:
         return np.nan
-    target, held, end = share * total, 0.0, keys.size
+    # The whole of it is reached at the last value above 0, however the sums round.
+    target, held, end = np.inf if share == 1.0 else share * total, 0.0, keys.size
     while end > 0:
         key = keys[end - 1] >> 1
         start = end - 1

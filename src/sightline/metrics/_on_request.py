@@ -39,7 +39,10 @@ class Scene(NamedTuple):
     lead: tuple[int, ...]
 
     def targets(self) -> NDArray[np.float64]:
-        """Return the soft target of each map's regions; maps with the same ones share it."""
+        """Return the soft target of each map's regions; maps with the same ones share it.
+
+        It is that of their boxes in whole pixels, as of masks and points: see `distribution`.
+        """
         table, (height, width) = cast("RegionTable", self.table), self.maps.shape[-2:]
         boxes = table.boxes / np.array([width, height, width, height])
         out = np.empty((len(table.spans), height, width))

@@ -400,12 +400,14 @@ def _quantile(values: Tensor, share: float) -> Tensor:
 def _mass(ordered: _Sorted, share: float, ties: Ties) -> Tensor:
     values, total = ordered.energies, ordered.energy
     n = values.shape[1]
+    positive = (values > 0).sum(dim=1, keepdim=True).to(F64)
+    if share == 1:  # no sum that rounds: all that have any mass
+        return torch.where(total > 0, positive, torch.nan)
     falling = values.flip(1)
     held = torch.cumsum(falling, dim=1)
     slack = ROUNDING if ties == "include" else 0.0
     reached = (held < share * total - slack * total).sum(dim=1, keepdim=True)
     cut = torch.gather(falling, 1, reached.clamp(max=n - 1))
-    positive = (values > 0).sum(dim=1, keepdim=True).to(F64)
     if ties == "include":
         taken = (values >= cut).sum(dim=1, keepdim=True).to(F64)
     else:

@@ -6,6 +6,7 @@ Here thresholds are hard: a pixel is in or out. The figures are of a data set, n
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ def compute_corloc(
     /,
     percentile: float = 90,
     *,
+    selection: str = "percentile",
     protocol: str = "mask",
     iou: float = 0.5,
     sign: Sign = "positive",
@@ -60,8 +62,8 @@ def compute_corloc(
     protocol : {"mask", "box"}
         "mask" compares the selected pixels with the mask; "box" the box of any component of the
         literally thresholded map with any of the true boxes.
-    percentile, sign, ties
-        As in `compute_iou`; the box protocol always uses the literal threshold.
+    percentile, selection, sign, ties
+        As in `compute_iou`; the box protocol always uses the literal threshold of a percentile.
     iou
         From which IoU on an image counts.
     ignore
@@ -71,7 +73,8 @@ def compute_corloc(
     Returns
     -------
     float
-        In [0, 1], higher is better. Images with an empty annotation are left out; NaN if all are.
+        In [0, 1], higher is better. Images with an empty annotation are left out, and by mass maps
+        that sum to zero; NaN if all are.
 
     Examples
     --------
@@ -85,21 +88,22 @@ def compute_corloc(
     Deselaers et al. (2012), Weakly supervised localization; Choe et al. (2020), arXiv:2001.07437.
     """
     check_choice("protocol", protocol, ("mask", "box"))
+    overlap = partial(compute_iou, selection=selection, sign=sign, ties=ties)
     if protocol == "mask" and ignore is None:
-        values = to_numpy(compute_iou(attention, targets, percentile, sign=sign, ties=ties).iou)
+        values = to_numpy(overlap(attention, targets, percentile).iou)
     elif protocol == "mask":
         maps, keep = _prepare(attention, "signed", ignore)
         inside = to_numpy(check_masks(targets, check_maps(attention)))
         values = np.array(
             [
-                compute_iou(
-                    map_[kept][None], mask[kept][None], percentile, sign=sign, ties=ties
-                ).iou
+                overlap(map_[kept][None], mask[kept][None], percentile).iou
                 for map_, mask, kept in zip(maps, inside, keep, strict=True)
                 if kept.any()
             ]
         )
     else:
+        if selection != "percentile":
+            raise InputError(f"the box protocol selects by percentile; got {selection!r}")
         maps, keep = _prepare(attention, sign, ignore)
         found = zip(maps, keep, _true_boxes(targets, maps), strict=True)
         values = np.array(
@@ -338,8 +342,8 @@ def compute_pxap(
 ) -> float:
     """PxAP: average precision over all pixels of a data set, maps min–max scaled per image.
 
-    Range [0, 1], higher is better, chance the annotated share of the data set. NaN if nothing is
-    annotated. Pixels to `ignore` are left out.
+    Range [0, 1], higher is better, chance the annotated share of the pixels. Images with an empty
+    annotation are left out; NaN if all are. Pixels to `ignore` are left out too.
 
     Examples
     --------
@@ -352,7 +356,8 @@ def compute_pxap(
     """
     maps, keep = _prepare(attention, sign, ignore)
     inside = to_numpy(check_masks(masks, check_maps(attention)))
-    if not keep.any():
+    counted = keep & np.any(inside & keep, axis=(1, 2), keepdims=True)
+    if not counted.any():
         return math.nan
-    pooled = _min_max(maps, keep)[keep][None]
-    return float(compute_average_precision(pooled, inside[keep][None]))
+    pooled = _min_max(maps, keep)[counted][None]
+    return float(compute_average_precision(pooled, inside[counted][None]))

@@ -1,6 +1,8 @@
 """Distribution: the map and a soft target as densities over the image.
 
 A soft target is high in the middle of each region and fades towards its edges: see `soft_target`.
+`score_maps` and studies make it from the box of each region's pixels on the map, whose edges are
+rounded to whole pixels; a box off the pixels' edges, given to `soft_target` itself, keeps its own.
 NSS and information gain look at the annotated pixels alone and take a mask.
 """
 
@@ -51,7 +53,7 @@ def compute_nss(values: Array, inside: Array) -> Array:
     """Normalised scanpath saliency: mean over annotated pixels of (A − mean A) / std A.
 
     Unbounded, higher is better, chance 0; a constant map scores 0. The standard deviation is the
-    population's. NaN for an empty annotation.
+    population's. Defined for signed maps too. NaN for an empty annotation.
 
     Examples
     --------
@@ -84,7 +86,8 @@ def _centred(values: Array) -> Array | None:
 def compute_cc(values: Array, wanted: Array) -> Array:
     """Pearson correlation between map and soft target.
 
-    Range [−1, 1], higher is better, chance 0; a constant map scores 0. NaN for a constant target.
+    Range [−1, 1], higher is better, chance 0; a constant map scores 0. Defined for signed maps too.
+    `score_maps` makes the target of the regions' boxes in whole pixels. NaN for a constant target.
 
     Examples
     --------
@@ -108,7 +111,8 @@ def compute_sim(values: Array, wanted: Array) -> Array:
     """Similarity: the common part of map and target, both scaled to sum 1: Σ min(A, T).
 
     Range [0, 1], higher is better. No chance value; a uniform map's value is given as reference.
-    NaN for a map or target that sums to zero.
+    `score_maps` makes the target of the regions' boxes in whole pixels. NaN for a map or target
+    that sums to zero.
 
     Examples
     --------
@@ -131,7 +135,8 @@ def compute_kl(values: Array, wanted: Array) -> Array:
     """Kullback–Leibler divergence of the map from the target: Σ T log(ε + T / (ε + A)).
 
     Both are scaled to sum 1. Range [0, ∞) up to ε, lower is better. No chance value; a uniform
-    map's value is given as reference. NaN for a map or target that sums to zero.
+    map's value is given as reference. `score_maps` makes the target of the regions' boxes in whole
+    pixels. NaN for a map or target that sums to zero.
 
     Examples
     --------
@@ -188,8 +193,8 @@ def compute_mse(attention: Any, target: Any, /, *, sign: Sign = "positive") -> A
     """Mean squared difference to the soft target, the map scaled to maximum 1.
 
     Range [0, 1], lower is better. It rewards dark maps, since most of a target is near 0, and says
-    so with a warning. No chance value; a uniform map's value is given as reference. NaN for an
-    empty target.
+    so with a warning. No chance value; a uniform map's value is given as reference. `score_maps`
+    makes the target of the regions' boxes in whole pixels. NaN for an empty target.
 
     Examples
     --------
@@ -220,7 +225,8 @@ def compute_emd(values: Array, wanted: Array) -> float:
 
     The least share of mass times distance, in image diagonals, that turns one into the other.
     Range [0, 1], lower is better. Maps are first pooled to at most 32 × 32 cells. No chance value;
-    a uniform map's value is given as reference. NaN for a map or target that sums to zero.
+    a uniform map's value is given as reference. `score_maps` makes the target of the regions' boxes
+    in whole pixels. NaN for a map or target that sums to zero.
 
     Examples
     --------

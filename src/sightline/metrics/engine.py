@@ -76,7 +76,8 @@ def score_maps(
         Several that all lie between 0 and 1 are refused, since shares are meant.
     sign
         ``"positive"`` sets negative values to 0 (attention), ``"absolute"`` takes magnitudes
-        (gradients), ``"signed"`` keeps them; rankings alone are then defined.
+        (gradients), ``"signed"`` keeps them: only what does not change when a number is added to
+        the map is then defined, which is rankings, selections by rank, NSS and CC.
     ties
         ``"share"``: equal pixels at a threshold are selected in equal parts. ``"include"``: the
         literal ``map >= quantile``.
@@ -159,12 +160,15 @@ def compute_all_metrics(
     mask: Any,
     /,
     *,
+    selection: str | Sequence[str] = "percentile",
     percentiles: Sequence[float] = PERCENTILES,
     sign: Sign = "positive",
     ties: Ties = "share",
     ignore: Any = None,
 ) -> dict[str, float]:
     """Score one map against one mask with every one-pass metric: `score_maps` as a plain dict.
+
+    Parameters as in `score_maps`.
 
     Examples
     --------
@@ -180,7 +184,13 @@ def compute_all_metrics(
             "For batches use score_maps"
         )
     scores = score_maps(
-        attention, mask, percentiles=percentiles, sign=sign, ties=ties, ignore=ignore
+        attention,
+        mask,
+        selection=selection,
+        percentiles=percentiles,
+        sign=sign,
+        ties=ties,
+        ignore=ignore,
     )
     return {name: float(scores[name]) for name in scores}
 

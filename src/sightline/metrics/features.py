@@ -93,7 +93,7 @@ def compute_per_bbox_iou(
     """IoU of one map with each region alone, with each region's own chance and ceiling.
 
     Attention on other instances of the same thing lowers it, annotated or not: read it beside
-    `bbox_recall`. Parameters as in
+    `bbox_recall`. All three are NaN for a region whose pixels are all ignored. Parameters as in
     `compute_iou`.
 
     Examples
@@ -113,12 +113,17 @@ def compute_per_bbox_iou(
     found = []
     for region in annotation.scored:
         mask = _one_row(region.to_mask(*keep.shape), keep)
-        iou, a, g = (
-            float(x)
-            for x in compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
-        )
-        found.append(RegionIoU(region.label, iou, iou_chance(a, g), iou_ceiling(a, g)))
+        one = compute_iou(maps, mask, percentile, selection=selection, sign=sign, ties=ties)
+        found.append(_beside_chance(region.label, one))
     return found
+
+
+def _beside_chance(label: str, found: IoU) -> RegionIoU:
+    """Put an IoU beside its chance and ceiling; without annotated pixels there are none of them."""
+    iou, a, g = (float(value) for value in found)
+    if g == 0:
+        return RegionIoU(label, math.nan, math.nan, math.nan)
+    return RegionIoU(label, iou, iou_chance(a, g), iou_ceiling(a, g))
 
 
 def _kept(attention: Any, annotation: Annotation) -> tuple[Array, NDArray[np.bool_]]:

@@ -323,6 +323,8 @@ def compute_iou_at_threshold(
 ) -> Array:
     """IoU of the top k percent of the pixels, the column ``iou@(100 − k)``.
 
+    By its name it selects by percentile; `compute_iou` has the other rules.
+
     Examples
     --------
     >>> import numpy as np

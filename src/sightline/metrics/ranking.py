@@ -97,8 +97,10 @@ def compute_relevance_rank(values: Array, inside: Array) -> Array:
 def compute_auc_judd(values: Array, inside: Array) -> Array:
     """Area under the ROC whose thresholds are the annotated pixels' values alone.
 
-    Range [0, 1], higher is better, chance 0.5. Equal values share a threshold (the original adds
-    noise to break ties). NaN for an empty annotation and for one that covers the whole image.
+    Range [0, 1], higher is better, chance 0.5, which equal values score. Noise scores more, 0.5 +
+    1 / (2(P + 1)) on average: lines between few thresholds cut the steps' corners. Equal values
+    share a threshold (the original adds noise to break ties). NaN for an empty annotation and for
+    one that covers the whole image.
 
     Examples
     --------

@@ -172,6 +172,8 @@ def _mass(values: Array, share: float, ties: Ties) -> float:
     total = float(xp.sum(values))
     if total == 0:
         return math.nan
+    if share == 1:  # no sum that rounds: all that have any mass
+        return _at_least(values, 5e-324)
     ordered = xp.flip(xp.sort(values))
     held = xp.cumulative_sum(ordered)
     slack = ROUNDING * total if ties == "include" else 0.0

@@ -538,7 +538,8 @@ for _spec in (
         _HALF,
         ("empty annotation", "annotation covers the image"),
         "comparison with fixation studies",
-        "interpolates between few thresholds; auc_roc uses all",
+        "interpolates between few thresholds, so that noise scores 0.5 + 1 / (2(P + 1)) on average "
+        "and only equal values score chance; auc_roc uses all",
         "Judd et al. 2009; " + _BYLINSKII,
     ),
     MetricSpec(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from contextlib import contextmanager
 from math import floor
@@ -22,20 +24,31 @@ __all__ = ["describe_timm", "is_timm", "load_timm"]
 _VITS = ("VisionTransformer", "VisionTransformerRelPos", "Beit", "Eva")
 _ATTENDS = ("Attention", "AttentionRope", "EvaAttention", "ParallelScalingBlock", "RelPosAttention")
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
+# timm reads more than names of its own: hf-hub:SOMEBODY/THING, local-dir:FOLDER.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What torch.load reads before its argument, whatever a library passes: tensors alone, or anything.
+_SAFE, _UNSAFE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
 def load_timm(name: str) -> Model:
     """Return a network of timm by its name there, with the weights timm has for it.
 
     ViTs (EVA among them) have attention and take inputs of any size, CNNs have their stages.
+    Weights are read as tensors alone, whatever timm would do.
 
     Raises
     ------
     MissingPackageError
         If timm, or torchvision, which it needs, cannot be imported.
     InputError
-        If timm does not know the name, or its weights cannot be had.
+        If it is no name of an architecture but leads to a folder or to somebody's repository, if
+        timm does not know it, or if its weights cannot be had.
     """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            "timm: takes the plain name of an architecture such as vit_small_patch16_224, got "
+            f"{name!r}; weights of your own are loaded by hf:FOLDER, or as a torch.nn.Module"
+        )
     try:
         import timm
     except (ImportError, RuntimeError) as error:  # torchvision without its operators
@@ -51,12 +64,24 @@ def load_timm(name: str) -> Model:
 
 def _create(create: Any, name: str) -> Any:
     """Return a network, one that takes any size where its class can."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _tensors_alone():
         warnings.simplefilter("ignore")
         try:
             return create(name, pretrained=True, dynamic_img_size=True)
         except TypeError:  # CNNs have no such option
             return create(name, pretrained=True)
+
+
+@contextmanager
+def _tensors_alone() -> Iterator[None]:
+    """Have torch load nothing but tensors; some versions of timm ask it to run whole pickles."""
+    before = {name: os.environ.pop(name, None) for name in (_SAFE, _UNSAFE)}
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def is_timm(network: object) -> bool:

@@ -197,7 +197,7 @@ def _summed(rows: Rows, group: NDArray[np.int64]) -> list[_Sums]:
     return found
 
 
-def effects(table: Any, level: float = 0.95, seed: int = 0) -> list[Effect]:
+def effects(table: Any, confidence: float = 0.95, seed: int = 0) -> list[Effect]:
     """Return what each perturbation does: over all prototypes, then to each prototype.
 
     A perturbation matters to a prototype when the interval of focused minus dual drop lies above
@@ -207,7 +207,7 @@ def effects(table: Any, level: float = 0.95, seed: int = 0) -> list[Effect]:
     ----------
     table : mapping of columns, pandas.DataFrame or pyarrow.Table
         See the top of this module.
-    level : float
+    confidence : float
         Of the intervals (`sightline.stats.interval`, clustered by image).
     seed : int
         Of what intervals and tests draw. The same seed gives the same bits.
@@ -233,31 +233,33 @@ def effects(table: Any, level: float = 0.95, seed: int = 0) -> list[Effect]:
     everything = _summed(rows, np.full(len(rows), ALL))
     each = _summed(rows, rows.prototype)
     return [
-        *_family(everything, rows.names, level, seed),
-        *_family(each, rows.names, level, seed),
+        *_family(everything, rows.names, confidence, seed),
+        *_family(each, rows.names, confidence, seed),
     ]
 
 
-def _family(parts: list[_Sums], names: tuple[str, ...], level: float, seed: int) -> list[Effect]:
+def _family(
+    parts: list[_Sums], names: tuple[str, ...], confidence: float, seed: int
+) -> list[Effect]:
     """Return the effects of groups that are corrected for each other."""
     found = []
     comparisons = sum(part.rows.size for part in parts)
     flips = min(max(_FLIPS, 40 * comparisons - 1), _MOST_FLIPS)
     for part in parts:
-        found += _effects(part, names, level, (flips, seed))
+        found += _effects(part, names, confidence, (flips, seed))
     corrected = holm([effect.p for effect in found])
     done = [effect._replace(p_holm=float(p)) for effect, p in zip(found, corrected, strict=True)]
     return sorted(done, key=lambda effect: effect.prototype)
 
 
 def _effects(
-    part: _Sums, names: tuple[str, ...], level: float, draws: tuple[int, int]
+    part: _Sums, names: tuple[str, ...], confidence: float, draws: tuple[int, int]
 ) -> list[Effect]:
     """Return the effects of groups with equally many images, not corrected yet."""
     flips, seed = draws
     flat = (len(part.sums), -1)
     spans = intervals(
-        part.sums.reshape(flat), counts=part.counts.reshape(flat), confidence=level, seed=seed
+        part.sums.reshape(flat), counts=part.counts.reshape(flat), confidence=confidence, seed=seed
     )
     shape = part.sums.shape[1:]
     enough = spans.n >= FEWEST
@@ -327,7 +329,7 @@ def _nature(found: list[Effect]) -> tuple[str, ...] | None:
 
 
 def premise(
-    table: Any, perturbation: str | None = None, level: float = 0.95, seed: int = 0
+    table: Any, perturbation: str | None = None, confidence: float = 0.95, seed: int = 0
 ) -> Premise:
     """Return how often focused copies lose more than dual ones.
 
@@ -343,7 +345,7 @@ def premise(
         See the top of this module.
     perturbation : str or None
         One of the table; None for all rows.
-    level, seed
+    confidence, seed
         As in `effects`.
 
     Examples
@@ -363,7 +365,7 @@ def premise(
     rows = rows.only(np.isfinite(rows.drop["difference"]))
     rows = rows.only(np.argsort(rows.image, kind="stable"))  # images are drawn in this order
     gaps = rows.drop["difference"]
-    options: dict[str, Any] = {"images": rows.image, "confidence": level, "seed": seed}
+    options: dict[str, Any] = {"images": rows.image, "confidence": confidence, "seed": seed}
     share, mean = interval(gaps > 0, kind="share", **options), interval(gaps, **options)
     prototypes, code = np.unique(rows.prototype, return_inverse=True)
     totals = np.bincount(code, gaps)

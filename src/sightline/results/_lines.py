@@ -151,7 +151,7 @@ def units_of(tables: Tables, name: Name, line: Line, by: str = "image") -> str:
         value = f"{line.value_sql()} AS value"
         scores = f"SELECT * REPLACE ({value}) FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)"
     level = "region IS NOT NULL" if "region" in by else "region IS NULL"
-    return units_sql(tables, scores, f"{level} AND {line.sql()}", by)
+    return units_sql(tables, scores, f"{level} AND {line.sql()}", by, [name])
 
 
 _LAYERS = ("best", "split", "last", "all")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.results._catalogue import Where
-from sightline.results._views import Name, full_model
+from sightline.results._views import Name, full_model, weight_sql
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 __all__ = [
     "HALVES",
     "NOTHING",
+    "ROOM",
     "Candidate",
     "Candidates",
     "Found",
     "Halves",
     "Scores",
     "Sums",
+    "mean_sql",
     "narrowed",
     "sum_up",
     "undefined_scores",
@@ -37,6 +39,10 @@ __all__ = [
 
 HALVES = """SELECT image, (row_number() OVER (ORDER BY sha256(image)) - 1) % 2 AS half,
   row_number() OVER (ORDER BY image) - 1 AS number FROM images"""
+
+
+ROOM = 1e-9
+"""Below this the room of an image between chance and ceiling is rounding."""
 
 
 class Candidate(NamedTuple):
@@ -48,7 +54,11 @@ class Candidate(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Numbers of images and sums over those with a defined score."""
+    """Numbers of images and sums over those with a defined score.
+
+    `value` is the sum of scores, each times its weight, and `weight` that of the weights: 1 each,
+    but for metrics whose mean is a ratio of sums.
+    """
 
     n: float
     undefined: float
@@ -57,11 +67,13 @@ class Sums(NamedTuple):
     ceiling: float
     selected: float
     uniform: float
+    weight: float
 
     def mean(self, what: str = "value") -> float:
         """Return the mean score, or that of what stands beside it."""
         total: float = getattr(self, what)
-        return total / self.n if self.n else math.nan
+        over = self.weight if what == "value" else self.n
+        return total / over if over > ROOM * self.n else math.nan
 
     def __add__(self, other: object) -> Sums:
         if not isinstance(other, Sums):
@@ -85,11 +97,14 @@ class Scores(NamedTuple):
         Of the images with a defined score, in the order of their names.
     values
         The scores of these images, after the mean over seeds.
+    weights
+        What each of them counts in the mean.
     """
 
     sums: Sums
     numbers: Any
     values: Any
+    weights: Any
 
     def __add__(self, other: object) -> Scores:
         if not isinstance(other, Scores):
@@ -100,7 +115,8 @@ class Scores(NamedTuple):
 
 def undefined_scores(count: float) -> Scores:
     """Return the scores of so many images, none of which is defined."""
-    return Scores(Sums(0, count, *[math.nan] * 5), np.empty(0, np.int64), np.empty(0))
+    sums = Sums(0, count, *[math.nan] * 6)
+    return Scores(sums, np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
 NOTHING = undefined_scores(0)
@@ -110,13 +126,33 @@ Candidates = dict[Candidate, Halves]
 Found = dict[tuple[str, int | None], Candidates]
 
 
-def units_sql(tables: Tables, scores: str, where: str, by: str) -> str:
-    """Return the SQL of scores averaged over seeds, one for each combination of `by`."""
+def units_sql(tables: Tables, scores: str, where: str, by: str, names: Iterable[Name]) -> str:
+    """Return the SQL of scores averaged over seeds, one for each combination of `by`.
+
+    `names` are the metrics of the scores; what each score counts in a mean is its `weight`.
+    """
     # Sums are taken in one and the same order each time, so that no bit of them changes.
     order = " ORDER BY seed" if tables.catalogue.seeds else ""
-    defined = "FILTER (NOT isnan(value))"
-    means = ", ".join(f"avg({name}{order}) {defined} AS {name}" for name in Sums._fields[2:])
+    weight = weight_sql(names)
+    figures = {name: name for name in Sums._fields[2:]} | {"weight": weight}
+    found = {
+        name: f"avg({figure}{order}) FILTER (NOT isnan(value))" for name, figure in figures.items()
+    }
+    if order and weight != _ALIKE:
+        weighed = found["value"].replace("avg(value", f"avg(value * {weight}")
+        found["value"] = f"{weighed} / {found['weight']}"
+    means = ", ".join(f"{sql} AS {name}" for name, sql in found.items())
     return f"SELECT {by}, {means} FROM ({scores}) WHERE {where} GROUP BY ALL"
+
+
+_ALIKE = weight_sql(())
+
+
+def mean_sql(order: str) -> str:
+    """Return the SQL of the mean over units, added up in this order; null where none counts."""
+    weights = f"sum(weight ORDER BY {order})"
+    mean = f"sum(value * weight ORDER BY {order}) / {weights}"
+    return f"CASE WHEN {weights} > {ROOM} * count(value) THEN {mean} END"
 
 
 def narrowed(found: Found, where: Where) -> Found:
@@ -158,13 +194,15 @@ _EVERY = Where()
 def _sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
     by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
     scores = tables.scores(names, where.models, where.methods, whole=True)
-    units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by)
+    units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by, names)
     sql = f"""WITH units AS ({units})
 SELECT metric, threshold, model, head, method, target, layer, coalesce(half, 0) AS half,
-  count(value) AS n, count(*) - count(value) AS undefined, sum(value ORDER BY number) AS value,
+  count(value) AS n, count(*) - count(value) AS undefined,
+  sum(value * weight ORDER BY number) AS value,
   {", ".join(_total_sql(figure) for figure in Sums._fields[3:])},
   list(number ORDER BY number) FILTER (value IS NOT NULL) AS numbers,
-  list(value ORDER BY number) FILTER (value IS NOT NULL) AS scores
+  list(value ORDER BY number) FILTER (value IS NOT NULL) AS scores,
+  list(weight ORDER BY number) FILTER (value IS NOT NULL) AS weights
 FROM units LEFT JOIN ({HALVES}) USING (image)
 GROUP BY ALL ORDER BY metric, threshold, model, head NULLS FIRST, method, target,
   layer NULLS FIRST, half"""
@@ -179,8 +217,8 @@ GROUP BY ALL ORDER BY metric, threshold, model, head NULLS FIRST, method, target
 
 def _read(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield the names of lines with their scores."""
-    *columns, numbers, values = table.columns
-    lists = zip(_arrays(numbers), _arrays(values), strict=True)
+    *columns, numbers, values, weights = table.columns
+    lists = zip(_arrays(numbers), _arrays(values), _arrays(weights), strict=True)
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     for row, arrays in zip(rows, lists, strict=True):
         yield *row[:8], Scores(Sums(*(_number(total) for total in row[8:])), *arrays)

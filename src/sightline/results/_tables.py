@@ -66,6 +66,8 @@ class Tables:
 
     Attributes
     ----------
+    store
+        The folder.
     manifest
         What the store says of itself.
     progress
@@ -73,6 +75,7 @@ class Tables:
     """
 
     def __init__(self, store: Store) -> None:
+        self.store = store
         self._state = read_state(store)
         self.manifest = self._state.manifest
         self.catalogue = Catalogue(self.manifest)

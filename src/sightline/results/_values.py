@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
     from sightline.results._lines import Line
     from sightline.results._views import Name
-    from sightline.stats.confidence import Kind
+    from sightline.stats.confidence import Intervals, Kind
 
-__all__ = ["Spread", "ends_of", "image_table", "spreads"]
+__all__ = ["Spread", "image_table", "mean_intervals", "spread_of", "spreads"]
 
 # Lines whose scores are laid side by side at once; intervals do not depend on it.
 _LINES = 500
+# Weights are counted in units of 2⁻⁴⁰: intervals of means take whole numbers.
+_UNIT = 2.0**40
 
 
 class Spread(NamedTuple):
@@ -36,22 +39,44 @@ def _kind(name: Name) -> Kind:
     return "share" if METRICS[name.metric].share else "mean"
 
 
-def ends_of(name: Name, scores: Any, images: Any) -> tuple[float, float]:
-    """Return the 95% interval of a mean, clustered by image; NaN where there is none."""
+def mean_intervals(table: Any, weights: Any, kind: Kind = "mean") -> Intervals:
+    """Return the intervals of means (images, columns) in which each score has a weight.
+
+    Such a mean is a ratio of sums; images are resampled with what they add to both.
+    """
+    weights = np.where(np.isfinite(table), weights, 0.0)
+    if ((weights == 0) | (weights == 1)).all():
+        return intervals(table, kind=kind)
+    counts = np.rint(weights * _UNIT)
+    found = intervals(table * counts, counts=counts, kind=kind)
+    single = intervals(table, method="t")
+    return replace(found, std=single.std, median=single.median)
+
+
+def spread_of(name: Name, scores: Any, images: Any, weights: Any) -> Spread:
+    """Return how scores spread, the interval of their mean clustered by image."""
     if scores is None or np.isinf(scores).any():
-        return np.nan, np.nan
+        return Spread(*[np.nan] * 4)
     found = interval(scores, images=images, kind=_kind(name))
-    low, high = np.clip((found.low, found.high), *METRICS[name.metric].range).tolist()
-    return low, high
+    ends = found
+    if (np.asarray(weights) != 1).any():
+        _, places = np.unique(np.asarray(images, str), return_inverse=True)
+        sums, sizes = (
+            np.bincount(places, weights=part)[:, None] for part in (scores * weights, weights)
+        )
+        ends = mean_intervals(sums / sizes, sizes).at(0)
+    low, high = np.clip((ends.low, ends.high), *METRICS[name.metric].range).tolist()
+    return Spread(low, high, found.median, found.std)
 
 
 def spreads(name: Name, lines: Sequence[Line]) -> list[Spread]:
     """Return how the scores of each line spread over images; all are of one metric."""
     found: list[Spread] = []
     for start in range(0, len(lines), _LINES):
-        table = image_table(lines[start : start + _LINES])
+        some = lines[start : start + _LINES]
+        table = image_table(some)
         table[:, np.isinf(table).any(axis=0)] = np.nan  # such a mean has no interval
-        of = intervals(table, kind=_kind(name))
+        of = mean_intervals(table, image_table(some, "weights"), _kind(name))
         # With few images the ends may lie where no mean can.
         low, high = (np.clip(end, *METRICS[name.metric].range) for end in (of.low, of.high))
         columns = (one.tolist() for one in (low, high, of.median, of.std))
@@ -59,8 +84,8 @@ def spreads(name: Name, lines: Sequence[Line]) -> list[Spread]:
     return found
 
 
-def image_table(lines: Sequence[Line]) -> Any:
-    """Return the scores of lines side by side.
+def image_table(lines: Sequence[Line], what: Literal["values", "weights"] = "values") -> Any:
+    """Return the scores of lines side by side, or what each of them counts in a mean.
 
     Returns
     -------
@@ -74,5 +99,5 @@ def image_table(lines: Sequence[Line]) -> Any:
     images, places = np.unique(np.concatenate(numbers), return_inverse=True)
     columns = np.repeat(np.arange(len(lines)), [len(one) for one in numbers])
     table = np.full((len(images), len(lines)), np.nan)
-    table[places, columns] = np.concatenate([line.scores.values for line in lines])
+    table[places, columns] = np.concatenate([getattr(line.scores, what) for line in lines])
     return table

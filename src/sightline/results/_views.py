@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "RATIOS",
     "Name",
     "full_model",
     "full_name",
@@ -24,12 +25,15 @@ __all__ = [
     "read_files",
     "same_keys",
     "scores_sql",
+    "weight_sql",
 ]
 
 AREA = "attention_area"
 # What rows beside those of metrics hold: the selected share, chance, and what a uniform map gets.
 _KINDS = (AREA, "chance", "uniform")
 _NULLABLE = ("region", "layer", "head", "seed")
+RATIOS = {"iou_corrected": "iou"}
+"""Metrics whose mean is a ratio of sums, and the metric whose room they are a share of."""
 
 
 class Name(NamedTuple):
@@ -133,6 +137,26 @@ def scores_sql(
         kinds = [kind for kind in _KINDS if any(_kind(other) == kind for other in extra)]
         parts.append(_branch(rows, joined, kinds, _where(joined), also))
     return "\nUNION ALL\n".join(parts)
+
+
+def weight_sql(names: Iterable[Name]) -> str:
+    """Return the SQL of what a score counts in a mean, over the columns of scores.
+
+    A score on the scale from chance to ceiling counts by the room between the two, so that means
+    are Σ(score − chance) / Σ(ceiling − chance) of the metric that it corrects. Others count 1.
+    """
+    metrics = dict.fromkeys(name.metric for name in names if name.metric in RATIOS)
+    cases = [f"WHEN {quote(metric)} THEN {_room(RATIOS[metric])}" for metric in metrics]
+    return f"CASE metric {' '.join(cases)} ELSE 1.0 END" if cases else "1.0"
+
+
+def _room(metric: str) -> str:
+    """Return the SQL of ceiling − chance out of the selected and the annotated share."""
+    spec = METRICS[metric]
+    formulas = [part.sql for part in (spec.ceiling, spec.chance) if part is not None]
+    room = " - ".join(f"({sql})" for sql in formulas)
+    names = {"a": "selected", "g": "area::DOUBLE"}
+    return re.sub(r"\b[ag]\b", lambda letter: names[letter[0]], room)
 
 
 def _kind(name: Name) -> str:

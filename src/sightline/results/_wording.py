@@ -6,15 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sightline.metrics import METRICS
+from sightline.results._views import RATIOS, Name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from sightline.results._views import Name
-
-__all__ = ["beside", "line_name", "sentences", "summary"]
+__all__ = ["beside", "beside_name", "line_name", "ratio", "sentences", "summary"]
 
 _LEVEL = 0.05
 _FIT = "That does not make them equal: any difference within the interval fits these images."
@@ -22,14 +21,34 @@ _PICKED = "If the layers were picked by looking at these same images, p does not
 _CHOSEN = "p does not allow for that, a choice by halves (split) does."
 
 
+_NEVER_ALONE = ("recall", "lift")
+
+
 def beside(name: Name) -> str:
     """Return what a score must be read beside; nothing for most."""
-    if name.metric not in ("recall", "lift"):
+    if name.metric not in _NEVER_ALONE:
         return ""
     return (
         f"{name.metric} does not count attention elsewhere as a mistake, so that selecting "
         "everything looks perfect: read it beside iou or coverage only"
     )
+
+
+def beside_name(name: Name, stored: Sequence[Name]) -> Name | None:
+    """Return the score that stands beside one that is never shown alone, if there is one."""
+    if name.metric not in _NEVER_ALONE:
+        return None
+    wanted = [Name("iou", name.threshold), Name("coverage", "")]
+    wanted += [other for other in stored if other.metric == "iou"]
+    return next((other for other in wanted if other in stored), None)
+
+
+def ratio(name: Name) -> str:
+    """Say how a mean is taken that is a ratio of sums; nothing of plain means."""
+    if name.metric not in RATIOS:
+        return ""
+    of = RATIOS[name.metric]
+    return f"a mean of {name} is Σ({of} − chance) / Σ(ceiling − chance), no mean of ratios"
 
 
 def line_name(

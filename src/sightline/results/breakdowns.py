@@ -13,8 +13,10 @@ from sightline.metrics.selection import Threshold
 from sightline.records import Taxonomy
 from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, units_of
-from sightline.results._values import ends_of
+from sightline.results._sums import mean_sql
+from sightline.results._values import spread_of
 from sightline.results._views import Name, quote
+from sightline.results._wording import ratio
 from sightline.results.leaderboard import so_far, with_note
 
 if TYPE_CHECKING:
@@ -33,20 +35,24 @@ def _means_sql(order: str) -> str:
         f"CASE WHEN count({name}) = count(value) THEN avg({name} ORDER BY {order}) END AS {name}"
         for name in ("chance", "ceiling")
     )
-    return f"""avg(value ORDER BY {order}) AS value, {chance}, {ceiling},
+    return f"""{mean_sql(order)} AS value, {chance}, {ceiling},
   count(value) AS n, count(DISTINCT image) FILTER (value IS NOT NULL) AS images,
   count(*) - count(value) AS undefined,
   list(value ORDER BY {order}) FILTER (value IS NOT NULL) AS scores,
-  list(image ORDER BY {order}) FILTER (value IS NOT NULL) AS units"""
+  list(image ORDER BY {order}) FILTER (value IS NOT NULL) AS units,
+  list(weight ORDER BY {order}) FILTER (value IS NOT NULL) AS weights"""
+
+
+_SINGLE = ["scores", "units", "weights"]
 
 
 def _with_interval(frame: pd.DataFrame, name: Name) -> pd.DataFrame:
-    """Put 95% intervals, clustered by image, in the place of the single scores."""
-    ends = [ends_of(name, *both) for both in zip(frame["scores"], frame["units"], strict=True)]
+    """Put 95% intervals, clustered by image, and spreads in the place of the single scores."""
+    found = [spread_of(name, *each) for each in zip(*map(frame.get, _SINGLE), strict=True)]
     place = list(frame).index("value") + 1
-    for what, number in (("high", 1), ("low", 0)):
-        frame.insert(place, what, np.array([one[number] for one in ends], float))
-    return frame.drop(columns=["scores", "units"])
+    for what in ("std", "median", "high", "low"):
+        frame.insert(place, what, np.array([getattr(one, what) for one in found], float))
+    return frame.drop(columns=_SINGLE)
 
 
 def feature_breakdown(
@@ -72,7 +78,7 @@ def feature_breakdown(
     columns: dict[str, Any] = {"label": counts.index.to_series()}
     for name in names:
         before = "" if name.metric == "iou" else f"{name.metric}_"
-        beside = _FIGURES if name.metric == "iou" else _FIGURES[:-1]
+        beside = _FIGURES if name.metric == "iou" else [one for one in _FIGURES if one != "ceiling"]
         for source in beside:
             column = name.metric if source == "value" else f"{before}{source}"
             columns[column] = found[name][source] if name in found else math.nan
@@ -89,7 +95,7 @@ def feature_breakdown(
     )
 
 
-_FIGURES = ("value", "low", "high", "chance", "ceiling")
+_FIGURES = ("value", "low", "high", "median", "std", "chance", "ceiling")
 _USUAL = "90"
 
 
@@ -153,6 +159,7 @@ SELECT label, {_means_sql("image")} FROM labelled GROUP BY label ORDER BY label"
     return with_note(
         frame,
         f"means of {name} over images with 95% intervals: {line.told()}",
+        ratio(name),
         "an image with two labels counts in both",
         f"images without a label, left out: {without}" if without else "",
         so_far(tables),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,9 @@ from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
-from sightline.results._values import image_table
-from sightline.results._wording import beside, sentences, summary
+from sightline.results._values import image_table, mean_intervals
+from sightline.results._wording import beside, ratio, sentences, summary
 from sightline.results.leaderboard import CHOSEN, grids_note, layer_column, so_far, with_note
-from sightline.stats.confidence import intervals
 from sightline.stats.paired import compare_family, effect_size, wilcoxon
 
 if TYPE_CHECKING:
@@ -34,10 +33,17 @@ __all__ = ["compare", "paired_figures"]
 
 # Scores closer than this are equal.
 _EQUAL = 1e-9
+# Weights closer than this, in relative terms, are equal: areas are stored with 24 bits.
+_CLOSE = 1e-5
 _OTHERS = {"model": "method", "method": "model", "layer": "model with layers"}
 _NULL = (
     "two-sided p by sign-flip test: if a and b were exchangeable on every image, each difference "
     "might as well have the other sign"
+)
+
+_PLAIN = (
+    "where the two sides select or draw areas of different sizes, p is of the plain differences "
+    "of images"
 )
 
 
@@ -60,6 +66,10 @@ def compare(
         names[column] = layer_column([one[column] for one in named])
     chosen = {f"chosen_{side}": [line.chosen for line in lines] for side, lines in _sides(pairs)}
     frame = names.assign(**paired_figures(name, pairs), **chosen)
+    for what in ("chance", "ceiling"):
+        for side, lines in _sides(pairs):
+            means = [line.sums.mean(what) for line in lines]
+            frame.insert(list(frame).index("difference"), f"{what}_{side}", means)
     frame.attrs["metric"] = str(name)
     frame.attrs["by"] = by
     frame.attrs["sentences"] = sentences(frame)
@@ -92,11 +102,19 @@ def _notes(name: Name, pairs: Pairs, frame: pd.DataFrame) -> list[str]:
     best = any("same images" in how for how in chosen)
     return [
         f"mean differences of {name} over images, a − b, with 95% intervals",
+        ratio(name),
+        _PLAIN if ratio(name) and not _all_alike(pairs) else "",
         _NULL,
         over if count > 1 else "",
         " and ".join(sorted(chosen)),
         f"{CHOSEN}, which p does not allow for" if best else "",
     ]
+
+
+def _all_alike(pairs: Pairs) -> bool:
+    """Say whether scores count the same on both sides of every pair."""
+    a, b = _side_by_side(pairs)
+    return bool(_alike(_weights(pairs, np.isfinite(a) & np.isfinite(b))).all())
 
 
 def _alone(first: Sequence[Line], second: Sequence[Line], pairs: Pairs) -> str:
@@ -133,31 +151,96 @@ def _named(a: Line, b: Line, by: By) -> dict[str, Any]:
 
 def paired_figures(name: Name, pairs: Pairs, *, flips: int = 9999, seed: int = 0) -> dict[str, Any]:
     """Return the figures of all pairs, column by column; `flips` and `seed` are of the test."""
-    table = image_table([line for _, lines in _sides(pairs) for line in lines])
-    table[np.isinf(table)] = np.nan
-    a, b = table[:, : len(pairs)], table[:, len(pairs) :]
+    a, b = _side_by_side(pairs)
     both = np.isfinite(a) & np.isfinite(b)
     gaps = np.where(both & (np.abs(a - b) <= _EQUAL), 0.0, a - b)
-    n = both.sum(axis=0)
     direction = METRICS[name.metric].direction
     better = gaps * {"higher": 1, "lower": -1, "neither": np.nan}[direction]
     shares = {"better": better > 0, "equal": gaps == 0, "worse": better < 0}
     unknown = {"better", "worse"} if direction == "neither" else set()
+    weights = _weights(pairs, both)
+    moves = _moves(gaps, (a, b), weights)
     return {
-        "n": n,
-        "value_a": _means(a, both),
-        "value_b": _means(b, both),
-        "difference": _means(gaps, both),
-        **_tests(name, gaps, flips, seed),
+        "n": both.sum(axis=0),
+        "value_a": _means(a, weights[0]),
+        "value_b": _means(b, weights[1]),
+        "difference": moves.difference,
+        **_tests(name, moves, flips, seed),
         **{what: _means(np.nan if what in unknown else on, both) for what, on in shares.items()},
         "only_a": (np.isfinite(a) & ~both).sum(axis=0),
         "only_b": (np.isfinite(b) & ~both).sum(axis=0),
     }
 
 
-def _tests(name: Name, gaps: Any, flips: int, seed: int) -> dict[str, Any]:
+def _side_by_side(pairs: Pairs, what: Literal["values", "weights"] = "values") -> tuple[Any, Any]:
+    """Return the scores of both sides (images, pairs), or what they count in a mean."""
+    table = image_table([line for _, lines in _sides(pairs) for line in lines], what)
+    table[np.isinf(table)] = np.nan
+    return table[:, : len(pairs)], table[:, len(pairs) :]
+
+
+def _weights(pairs: Pairs, both: Any) -> tuple[Any, Any]:
+    """Return what scores count on both sides, 0 where a side is undefined."""
+    first, second = (np.where(both, one, 0.0) for one in _side_by_side(pairs, "weights"))
+    return first, second
+
+
+def _alike(weights: tuple[Any, Any]) -> Any:
+    """Say of each pair whether its scores count the same on both sides."""
+    return np.isclose(*weights, rtol=_CLOSE, atol=0).all(axis=0)
+
+
+class _Moves(NamedTuple):
+    """The difference of two means, and how images move it.
+
+    Attributes
+    ----------
+    difference
+        Of the means over the images where both sides are defined.
+    gaps
+        Differences of images, as large as they count: those that the test flips.
+    spans, weights
+        Differences of images and what they count, of which the interval is made.
+    """
+
+    difference: Any
+    gaps: Any
+    spans: Any
+    weights: Any
+
+
+def _moves(gaps: Any, sides: tuple[Any, Any], weights: tuple[Any, Any]) -> _Moves:
+    """Return how images move the difference of two means.
+
+    Where scores count the same on both sides, the difference is a mean of the gaps, and stays one
+    when some are flipped. Elsewhere the plain gaps are flipped, and the interval is of what an
+    image adds to the difference: its residual from the mean on one side less that on the other.
+    """
+    same, (first, _) = _alike(weights), weights
+    means = [_means(one, weight) for one, weight in zip(sides, weights, strict=True)]
+    pulls = [
+        (one - mean) * _relative(weight)
+        for one, mean, weight in zip(sides, means, weights, strict=True)
+    ]
+    apart = means[0] - means[1]
+    return _Moves(
+        difference=np.where(same, _means(gaps, first), apart),
+        gaps=np.where(same, gaps * _relative(first), gaps),
+        spans=np.where(same, gaps, pulls[0] - pulls[1] + apart),
+        weights=np.where(same, first, 1.0),
+    )
+
+
+def _relative(weights: Any) -> Any:
+    """Return weights over their mean."""
+    total = weights.sum(axis=0)
+    count = np.count_nonzero(weights, axis=0)
+    return weights * np.divide(count, total, out=np.zeros(len(total)), where=total > 0)
+
+
+def _tests(name: Name, moves: _Moves, flips: int, seed: int) -> dict[str, Any]:
     """Return intervals, p-values and effect sizes of differences (images, pairs)."""
-    span = intervals(gaps)
+    gaps, span = moves.gaps, mean_intervals(moves.spans, moves.weights)
     low, high = METRICS[name.metric].range
     # Where two sides never differ, nothing is tested; given the sizes of the differences, which is
     # what a sign-flip test does, such pairs can be left out of the family beforehand.
@@ -176,8 +259,8 @@ def _tests(name: Name, gaps: Any, flips: int, seed: int) -> dict[str, Any]:
     }
 
 
-def _means(values: Any, both: Any) -> Any:
-    """Return the means of columns over the images where both sides are defined."""
-    count = both.sum(axis=0)
-    total = np.where(both, values, 0.0).sum(axis=0)
+def _means(values: Any, weights: Any) -> Any:
+    """Return the weighed means of columns; NaN where nothing counts."""
+    count = weights.sum(axis=0)
+    total = (np.where(weights, values, 0.0) * weights).sum(axis=0)
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

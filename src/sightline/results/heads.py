@@ -10,10 +10,11 @@ from sightline.metrics import METRICS
 from sightline.records import InputError, Taxonomy
 from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, make_lines, units_of
-from sightline.results._sums import units_sql
+from sightline.results._sums import mean_sql, units_sql
 from sightline.results._values import spreads
 from sightline.results._views import quote
-from sightline.results.leaderboard import average_ranks, so_far, with_note
+from sightline.results._wording import beside, ratio
+from sightline.results.leaderboard import average_ranks, put_beside, so_far, with_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +45,13 @@ def head_ranking(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
             "undefined": [int(line.sums.undefined) for line in lines],
         }
     )
+    put_beside(tables, name, where, lines, frame)
     frame["rank"] = average_ranks(frame["value"], name)
     frame = frame.sort_values(["rank", "layer", "head"], kind="stable").reset_index(drop=True)
     frame.attrs["metric"] = str(name)
     note = f"means of {name} over images with 95% intervals; equal heads share a rank"
-    return with_note(frame, note, "" if len(frame) else _NO_HEADS, so_far(tables))
+    about = (note, ratio(name), beside(name))
+    return with_note(frame, *about, "" if len(frame) else _NO_HEADS, so_far(tables))
 
 
 _NO_HEADS = "the study kept no single heads of these maps"
@@ -62,9 +65,10 @@ def head_feature_matrix(tables: Tables, name: Name, where: Where) -> pd.DataFram
         tables.scores([name], where.models, where.methods),
         f"region IS NOT NULL AND {where.sql()}",
         "target, layer, head, image, region",
+        [name],
     )
     sql = f"""WITH units AS ({units})
-SELECT target, layer, head, label, avg(value ORDER BY image, region) AS value,
+SELECT target, layer, head, label, {mean_sql("image, region")} AS value,
   count(value) AS n
 FROM units JOIN regions USING (image, region) GROUP BY ALL ORDER BY ALL"""
     found = tables.frame(sql)
@@ -74,7 +78,7 @@ FROM units JOIN regions USING (image, region) GROUP BY ALL ORDER BY ALL"""
     frame.attrs["n"] = {str(label): int(n) for label, n in counts.items()}
     frame.attrs["metric"] = str(name)
     note = f"means of {name} over the regions of each label; attrs['n'] counts them"
-    return with_note(frame, note, "" if len(frame) else _NO_HEADS, so_far(tables))
+    return with_note(frame, note, ratio(name), "" if len(frame) else _NO_HEADS, so_far(tables))
 
 
 def exemplars(

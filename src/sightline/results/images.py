@@ -112,7 +112,7 @@ def _of_every_line(tables: Tables, name: Name) -> dict[tuple[Any, ...], pd.DataF
     # What is no aggregate is what units are grouped by.
     by = f"{full_model()} AS model, method, target, layer, image, min(visible) AS visible"
     scores, where = tables.scores([name], whole=True), f"region IS NULL AND {Where().sql()}"
-    sql = f"""WITH units AS ({units_sql(tables, scores, where, by)})
+    sql = f"""WITH units AS ({units_sql(tables, scores, where, by, [name])})
 SELECT {", ".join((*keys, *columns))} FROM units ORDER BY image"""
     frame = tables.frame(sql)
     found: dict[tuple[Any, ...], pd.DataFrame] = {}

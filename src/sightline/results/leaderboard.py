@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from sightline.metrics import METRICS
 from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded
-from sightline.results._sums import sum_up
+from sightline.results._random import NAME, random_means
+from sightline.results._sums import ROOM, sum_up
 from sightline.results._values import spreads
 from sightline.results._views import Name
-from sightline.results._wording import beside
+from sightline.results._wording import beside, beside_name, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,11 +35,13 @@ __all__ = [
     "layer_progression",
     "leaderboard",
     "percentile_sweep",
+    "put_beside",
     "ranked",
     "so_far",
     "with_note",
 ]
 
+RANDOM = "random is what a random ranking of the pixels or cells gets, a little more than chance"
 CHOSEN = "what was chosen on the same images looks better than it is"
 GRIDS = (
     "maps were scored on grids of different sizes, which draw the same regions differently: "
@@ -47,8 +50,6 @@ GRIDS = (
 )
 # Shares of an image that differ by less are the same, rounded.
 _SHARE = 1e-6
-# Below this the room between chance and ceiling is rounding.
-_ROOM = 1e-9
 
 
 def with_note(frame: pd.DataFrame, *notes: str) -> pd.DataFrame:
@@ -77,12 +78,16 @@ def leaderboard(
     """Return the lines with their ranks, the best first; see `Results.leaderboard`."""
     lines = make_lines(tables, name, where, layer, method)
     frame = ranked(name, lines, head=where.head is not None)
+    put_beside(tables, name, where, lines, frame)
+    if name == NAME:
+        _put_random(tables, lines, frame)
     by = frame["value"].map(rounded)
     order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
     frame = frame.loc[order.index].reset_index(drop=True)
     frame.attrs["metric"] = str(name)
     about = _about(name), *_circular(tables), grids_note(tables, lines)
-    return with_note(frame, *about, _choice(lines), _nothing(lines, where), so_far(tables))
+    random = RANDOM if "random" in frame else ""
+    return with_note(frame, *about, random, _choice(lines), _nothing(lines, where), so_far(tables))
 
 
 def grids_note(tables: Tables, lines: Iterable[Line]) -> str:
@@ -118,6 +123,35 @@ def ranked(name: Name, lines: Sequence[Line], *, head: bool = False) -> pd.DataF
     return frame
 
 
+def put_beside(
+    tables: Tables,
+    name: Name,
+    where: Where,
+    lines: Sequence[Line],
+    frame: pd.DataFrame,
+    *,
+    short: bool = False,
+) -> None:
+    """Put what a score is never shown without into the table of its lines, where it is stored.
+
+    The column is called as that score, `short` without its threshold.
+    """
+    other = beside_name(name, tables.names)
+    if other is None:
+        return
+    found = sum_up(tables, [other], where)[other]
+    column = other.metric if short else str(other)
+    frame.insert(list(frame).index("n"), column, [line.at(found).sums.mean() for line in lines])
+    frame.attrs["beside"] = column
+
+
+def _put_random(tables: Tables, lines: Sequence[Line], frame: pd.DataFrame) -> None:
+    """Put what a random ranking gets beside chance, where it is known of any line."""
+    found = random_means(tables, lines)
+    if not all(map(math.isnan, found)):
+        frame.insert(list(frame).index("chance") + 1, "random", found)
+
+
 def empty_board() -> pd.DataFrame:
     """Return a leaderboard of nothing."""
     frame = _frame([], [], head=False)
@@ -130,6 +164,7 @@ def layer_progression(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     lines = make_lines(tables, name, where, "all")
     frame = _frame(lines, spreads(name, lines), head=where.head is not None)
     frame = frame.drop(columns="chosen")
+    put_beside(tables, name, where, lines, frame)
     frame.attrs["metric"] = str(name)
     return with_note(frame, _about(name), _nothing(lines, where), so_far(tables))
 
@@ -155,23 +190,22 @@ def percentile_sweep(
         part.insert(
             list(part).index("ceiling") + 1, "selected", [line.sums.mean("selected") for line in at]
         )
+        put_beside(tables, name, where, lines, part, short=True)
         parts.append(part)
     frame = pd.concat(parts)
     frame = frame.sort_values(["model", "method", "target"], kind="stable").reset_index(drop=True)
     layers = f"layers as chosen for {lead}" if any(line.chosen for line in lines) else ""
     frame.attrs["metric"] = metric
     about = f"means of {metric} over images with 95% intervals"
-    return with_note(frame, about, layers, _nothing(lines, where), so_far(tables))
+    return with_note(frame, about, ratio(lead), layers, _nothing(lines, where), so_far(tables))
 
 
 def _about(name: Name) -> str:
     """Say how to read a metric."""
     direction = METRICS[name.metric].direction
     better = f"{direction} is better" if direction != "neither" else "no value is better"
-    read = beside(name)
-    return f"means of {name} over images with 95% intervals, {better}" + (
-        f"; {read}" if read else ""
-    )
+    about = f"means of {name} over images with 95% intervals, {better}"
+    return "; ".join(filter(None, (about, ratio(name), beside(name))))
 
 
 def _nothing(lines: Sequence[Line], where: Where) -> str:
@@ -230,4 +264,4 @@ def _corrected(line: Line) -> float:
     """Return Σ(iou − chance) / Σ(ceiling − chance)."""
     sums = line.sums
     room = sums.ceiling - sums.chance
-    return (sums.value - sums.chance) / room if room > _ROOM * max(sums.n, 1) else math.nan
+    return (sums.value - sums.chance) / room if room > ROOM * max(sums.n, 1) else math.nan

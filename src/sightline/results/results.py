@@ -198,9 +198,12 @@ class Results:
         DataFrame
             rank (shared by equal scores), model, method, group, target, layer, head (where heads
             were asked for), value, low and high (its 95% interval, clustered by image), median,
-            std (over images), chance, ceiling, uniform (what a uniform map gets, of metrics
-            that have no chance), corrected (IoU only: Σ(iou − chance) / Σ(ceiling − chance)), n,
-            undefined, chosen (how the layer or method was).
+            std (over images), chance, random (average precision only, where the number of pixels
+            or cells is known: what a random ranking gets), ceiling, uniform (what a uniform map
+            gets, of metrics that have no chance), corrected (IoU only: Σ(iou − chance) /
+            Σ(ceiling − chance)), iou@… or coverage (recall and lift only, which are never read
+            alone), n, undefined, chosen (how the layer or method was). The value of iou_corrected
+            is that ratio of sums, too, and median and std are of its images.
         """
         tables = self._tables
         pooled = method if method in ("best", "split") else None
@@ -225,7 +228,8 @@ class Results:
         Returns
         -------
         DataFrame
-            model, method, group, target, layer, value, low, high, chance, ceiling, n, undefined.
+            model, method, group, target, layer, value, low, high, chance, ceiling, n, undefined;
+            of recall and lift also iou@… or coverage.
         """
         where = self._where(model, method, None, target, head=head, seed=seed)
         return leaderboard.layer_progression(self._tables, self._tables.name(metric), where)
@@ -255,7 +259,8 @@ class Results:
         -------
         DataFrame
             model, method, group, target, layer, percentile, value, low, high, chance, ceiling,
-            selected (the share of pixels), n, undefined, chosen.
+            selected (the share of pixels), n, undefined, chosen; of recall and lift also iou or
+            coverage.
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         return leaderboard.percentile_sweep(self._tables, metric, where, layer)
@@ -291,9 +296,10 @@ class Results:
         Returns
         -------
         DataFrame
-            label, iou, low, high, chance, ceiling, then recall, recall_low, recall_high,
-            recall_chance, the same of pointing and of coverage, n, images, undefined. Columns of
-            metrics that the study did not compute are NaN.
+            label, iou, low, high, median, std (over regions), chance, ceiling, then recall,
+            recall_low, recall_high, recall_median, recall_std, recall_chance, the same of pointing
+            and of coverage, n, images, undefined. Columns of metrics that the study did not
+            compute are NaN.
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         return breakdowns.feature_breakdown(
@@ -316,7 +322,7 @@ class Results:
         Returns
         -------
         DataFrame
-            label, value, low, high, chance, ceiling, n, undefined.
+            label, value, low, high, median, std, chance, ceiling, n, undefined.
         """
         where = self._where(model, method, layer, target, head=head, seed=seed)
         name = self._tables.name(metric)
@@ -434,8 +440,9 @@ class Results:
         -------
         DataFrame
             a, b, model, method, target, layer_a, layer_b, n (images where both are defined),
-            value_a, value_b, difference (a − b), low and high (its 95% interval), p (two-sided,
-            sign-flip: a and b exchangeable on every image), p_holm, p_bh, p_max_t (corrected for
+            value_a, value_b, chance_a, chance_b, ceiling_a, ceiling_b (over all images of that
+            side), difference (a − b), low and high (its 95% interval), p (two-sided, sign-flip: a
+            and b exchangeable on every image), p_holm, p_bh, p_max_t (corrected for
             all lines of the table, by Holm, by Benjamini and Hochberg, by the largest studentised
             difference), p_wilcoxon, dz, rank_biserial (effect sizes), better, equal, worse (shares
             of images, seen from a), only_a and only_b (images with a defined score on one side

@@ -63,6 +63,7 @@ _FLAT = {
     "distortion_direction": ("distortion", "distortion_direction"),
 }
 _TYPES = tuple(dict.fromkeys(kind for kind, _ in _FLAT.values()))
+_DEEPEST = 20  # lists in lists of a perturbation
 
 
 # --- values of keys -------------------------------------------------------------------------------
@@ -188,8 +189,8 @@ class LocalPerturbationAnalysis(_Analysis):
         dict[str, tuple[dict[str, Any], ...]] | None, BeforeValidator(lambda value: _nested(value))
     ] = Field(
         default=None,
-        description="Perturbations by name, each a type with params, or a list of such, in "
-        "place of the keys above",
+        description="Perturbations by name, each a type with params, or a list of such and of "
+        "lists, in place of the keys above",
     )
 
     @model_validator(mode="after")
@@ -200,7 +201,8 @@ class LocalPerturbationAnalysis(_Analysis):
         for noise in (key for key in flat if "_noise_" in key):
             if (blur := noise.replace("_noise_", "_blur_")) in flat:
                 raise problem(f"means the same as {blur}: leave one of them out", noise)
-        list(_built(self.steps, flat))
+        if self.perturbations is None:
+            _check_flat(self.steps, flat)
         return self
 
     @property
@@ -216,7 +218,10 @@ class LocalPerturbationAnalysis(_Analysis):
 
     def made(self) -> "tuple[Perturbation, ...]":
         """Return the perturbations."""
-        return tuple(_built(self.steps))
+        from sightline.prototypes.perturbations import Perturbation
+
+        made = ((name, tuple(map(_made, listed))) for name, listed in self.steps.items())
+        return tuple(Perturbation(name, steps) for name, steps in made)
 
 
 def _nested(value: Any) -> Any:
@@ -232,12 +237,21 @@ def _nested(value: Any) -> Any:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             text = "names of perturbations must be 1 to 100 of A-Z a-z 0-9 . _ + - or blanks"
             raise problem(f"{text}, got {shown(name)}", *([name] if isinstance(name, str) else []))
-        listed = given if isinstance(given, list | tuple) else [given]
-        if not listed:
-            raise problem("expected at least one step, got none", name)
-        at = [(name, place) if listed is given else (name,) for place in range(len(listed))]
-        found[name] = tuple(_step(one, place) for one, place in zip(listed, at, strict=True))
+        found[name] = tuple(_step(one, at) for one, at in _flattened(given, (name,)))
     return found
+
+
+def _flattened(given: Any, at: Place) -> Iterator[tuple[Any, Place]]:
+    """Yield the steps of lists in lists, in order, each with its place."""
+    if not isinstance(given, list | tuple):
+        yield given, at
+        return
+    if not given:
+        raise problem("expected at least one step, got none", *at)
+    if len(at) > _DEEPEST:
+        raise problem(f"expected at most {_DEEPEST} lists in one another, got more", *at)
+    for place, one in enumerate(given):
+        yield from _flattened(one, (*at, place))
 
 
 def _step(given: Any, at: Place) -> dict[str, Any]:
@@ -265,27 +279,31 @@ def _step(given: Any, at: Place) -> dict[str, Any]:
             text = "expected a number" if key != "distortion_direction" else "expected text"
             raise problem(f"{text}, got {shown(value)}", *at, "params", key)
         found[name] = value
-    return {"type": kind, "params": found}
+    return _fitting({"type": kind, "params": found}, (*at, "params"))
 
 
-def _built(
-    steps: Mapping[str, tuple[dict[str, Any], ...]], flat: list[str] | None = None
-) -> "Iterator[Perturbation]":
-    """Yield perturbations; raise a problem at the key whose value does not fit."""
-    from sightline.prototypes.perturbations import PERTURBATIONS, Perturbation, Step
+def _check_flat(steps: Mapping[str, tuple[dict[str, Any], ...]], flat: list[str]) -> None:
+    """Raise a problem at the flat key whose value does not fit."""
+    for (one,) in steps.values():
+        keys = [key for key in flat if _FLAT[key][1] in one["params"]]
+        _fitting(one, tuple(keys[:1]))
 
-    for name, listed in steps.items():
-        made = []
-        for place, one in enumerate(listed):
-            known = {param.key: param.name for param in PERTURBATIONS[one["type"]].params}
-            params = {known[key]: value for key, value in one["params"].items()}
-            try:
-                made.append(Step(one["type"], tuple(params.items())))
-            except SightlineError as error:
-                at = [key for key in flat or () if _FLAT[key][1] in one["params"]]
-                nested = ("perturbations", name, *([place] if len(listed) > 1 else []), "params")
-                raise problem(str(error), *(at[:1] if flat else nested)) from None
-        yield Perturbation(name, tuple(made))
+
+def _fitting(one: dict[str, Any], at: Place) -> dict[str, Any]:
+    """Return a type with its parameters; raise a problem where they do not fit."""
+    try:
+        _made(one)
+    except SightlineError as error:
+        raise problem(str(error), *at) from None
+    return one
+
+
+def _made(one: Mapping[str, Any]) -> "Step":
+    """Return the step of a type with its parameters, which are called as in files."""
+    from sightline.prototypes.perturbations import PERTURBATIONS, Step
+
+    known = {param.key: param.name for param in PERTURBATIONS[one["type"]].params}
+    return Step(one["type"], tuple((known[key], value) for key, value in one["params"].items()))
 
 
 def _told(step: "Step") -> dict[str, Any]:

@@ -494,7 +494,7 @@ local_perturbation_analysis:
 
   # In place of these keys: perturbations by name, each a type (brightness, contrast, saturation,
   # hue, blur, distortion) with the params that differ from the usual ones, or a list of such, one
-  # after the other.
+  # after the other; a list may hold lists.
   # perturbations:
   #   dark: {type: brightness, params: {brightness_factor: 0.1}}
   #   grey and blurred:

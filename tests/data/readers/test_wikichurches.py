@@ -119,6 +119,29 @@ def test_numbers_boxes_through_groups_clips_them_and_drops_those_outside(folder:
     ]
 
 
+@pytest.mark.parametrize(
+    ("left", "width", "kept"),
+    [
+        (-1.2, 1.5, (0.0, -1.2 + 1.5)),
+        (-4.0, 9.0, (0.0, 1.0)),
+        (0.5, 7.0, (0.5, 1.0)),
+        (1.5, 0.8, None),
+        (-2.5, 0.5, None),
+        (120.0, 80.0, None),
+    ],
+)
+def test_boxes_far_outside_are_clipped_or_dropped(
+    folder: Path, left: float, width: float, kept: tuple[float, float] | None
+) -> None:
+    edited(folder, lambda content: boxes(content)[0].update(left=left, width=width))
+    annotation = load_dataset("wikichurches", folder)[0].annotation
+    regions = {region.index: region.box[::2] for region in annotation.regions}
+    dropped = {region.index: region.box[::2] for region in annotation.dropped}
+    assert regions.get(0) == kept
+    assert dropped.get(0) == (None if kept else (left, left + width))
+    assert sorted([*regions, *dropped]) == [0, 1, 2, 3, 4]
+
+
 def test_finds_images_in_their_folder_beside_the_file_and_without_an_ending(folder: Path) -> None:
     dataset = load_dataset("wikichurches", folder)
     assert dataset.ids == ("Q1_wd0.jpg", "Q2_wd1", "Q3_wd0.png")
@@ -177,7 +200,7 @@ def test_a_missing_image_is_missed_when_it_is_opened(folder: Path) -> None:
         ({"top": float("-inf")}, "finite numbers"),
         ({"left": "0.1"}, "finite numbers, got .'0.1'"),
         ({"left": None}, "finite numbers"),
-        ({"left": 120}, "far outside the image"),
+        ({"left": 1e308, "width": 1e308}, "box must be finite"),
         ({"label": 5}, "label must be one of meta, 0 to 4, got 5"),
         ({"label": -1}, "label must be one of meta, 0 to 4, got -1"),
         ({"label": True}, "label must be one of meta"),

@@ -409,8 +409,9 @@ def test_one_of_several_yaml_files_must_be_named(folder: Path) -> None:
         ("0 0,5 0.5 0.5 0.5", "must be a finite number, got '0,5'"),
         ("0 0.5 0.5 -0.5 0.5", "width and height must be >= 0, got -0.5 and 0.5"),
         ("0 0.5 0.5 0.5 0.5 1.5", "confidence must be 0 to 1, got 1.5"),
-        ("0 320 240 50 50", "far outside the image"),
-        ("0 0 0 9 0 9 9 0 9", "far outside the image"),
+        ("0 320 240 50 50", "shares of the image.* not pixels; got a shape of 50 x 50 images"),
+        ("0 0 0 9 0 9 9 0 9", "not pixels; got a shape of 9 x 9 images"),
+        ("0 1e308 0 1.7e308 0", "not pixels; got a shape of inf x 0 images"),
     ],
 )
 def test_a_bad_line_is_named_or_set_aside_alone(folder: Path, line: str, said: str) -> None:
@@ -489,7 +490,7 @@ def test_names_with_spaces_become_ids(folder: Path) -> None:
         load_dataset("yolo", folder)
 
 
-shares = st.integers(-8, 24).map(lambda number: number / 16)
+shares = st.integers(-64, 80).map(lambda number: number / 16)
 sizes = st.integers(0, 8).map(lambda number: number / 8)
 
 
@@ -511,6 +512,22 @@ def test_boxes_are_given_by_their_centre_and_clipped(
     for region in annotation.dropped:
         x, y, width, height = boxes[region.index]
         assert abs(x - 0.5) >= (width + 1) / 2 or abs(y - 0.5) >= (height + 1) / 2
+
+
+def test_shapes_far_outside_are_clipped_or_dropped(tmp_path: Path) -> None:
+    lines = ["0 -0.75 0.5 2 1", "0 40 0.5 0.5 0.5", "0 -1.5 0 0.5 0 0.5 1 -1.5 1"]
+    far = "0 5 0 6 0 6 1 5 1"
+    write_texts(tmp_path, {"labels/a.txt": "\n".join([*lines, far])})
+    annotation = load_dataset("yolo", tmp_path, polygons=True)[0].annotation
+    assert [(one.index, one.box, one.flags) for one in annotation.regions] == [
+        (0, (0.0, 0.0, 0.25, 1.0), ("clipped",)),
+        (2, (0.0, 0.0, 0.5, 1.0), ("clipped",)),
+    ]
+    assert annotation.regions[1].to_mask(4, 8).tolist() == [[True] * 4 + [False] * 4] * 4
+    assert [(one.index, one.box) for one in annotation.dropped] == [
+        (1, (39.75, 0.25, 40.25, 0.75)),
+        (3, (5.0, 0.0, 6.0, 1.0)),
+    ]
 
 
 @pytest.mark.parametrize(

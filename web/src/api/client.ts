@@ -299,6 +299,14 @@ export interface ComparisonLine {
   value_a: number | null;
   /** Mean score of b. */
   value_b: number | null;
+  /** Chance, over the images of a. */
+  chance_a: number | null;
+  /** Chance, over the images of b. */
+  chance_b: number | null;
+  /** The best that is possible of a. */
+  ceiling_a: number | null;
+  /** The best that is possible of b. */
+  ceiling_b: number | null;
   /** a − b, mean over images. */
   difference: number | null;
   /** Lower end of the 95% interval; null where there is none. */
@@ -667,6 +675,10 @@ export interface Figure {
   low: number | null;
   /** Upper end. */
   high: number | null;
+  /** Of breakdowns. */
+  median: number | null;
+  /** Of breakdowns: standard deviation. */
+  std: number | null;
   /** Images in the mean. */
   n: number | null;
 }
@@ -1109,12 +1121,18 @@ export interface LeaderboardLine {
   std: number | null;
   /** What a map without information gets on average; null where that is not known. */
   chance: number | null;
+  /** What a random ranking gets: of average precision, where it is known. */
+  random: number | null;
   /** The best score that is possible; null where there is no such bound. */
   ceiling: number | null;
   /** What a uniform map gets, where the metric has no chance. */
   uniform: number | null;
   /** The score with 0 at chance and 1 at the ceiling. */
   corrected: number | null;
+  /** Of recall and lift, which are never read alone: another score. */
+  beside: string | null;
+  /** Its mean over images. */
+  beside_value: number | null;
   /** How many scores the mean is over. */
   n: number;
   /** How many have no defined score. */
@@ -2424,7 +2442,7 @@ export interface Shift {
   /** Score of b on the image. */
   b: number | null;
   /** b − a */
-  difference: number | null;
+  shift: number | null;
 }
 
 /** A box, or a region of the annotation, to which patches are compared. */

@@ -133,11 +133,11 @@ def _shifts(served: Served, words: AskedTable, by: By, line: ComparisonLine) -> 
     """Return how far each image moved, the farthest first; undefined ones last."""
     first, second = (_images(served, words, by, line, side) for side in ("a", "b"))
     both = first.merge(second, on="image", how="outer", suffixes=("_a", "_b"))
-    both["difference"] = both["value_b"] - both["value_a"]
-    far = both["difference"].abs().sort_values(ascending=False, kind="stable", na_position="last")
+    both["shift"] = both["value_b"] - both["value_a"]
+    far = both["shift"].abs().sort_values(ascending=False, kind="stable", na_position="last")
     lines = records(both.loc[far.index])
     return tuple(
-        Shift(image=one["image"], a=one["value_a"], b=one["value_b"], difference=one["difference"])
+        Shift(image=one["image"], a=one["value_a"], b=one["value_b"], shift=one["shift"])
         for one in lines
     )
 

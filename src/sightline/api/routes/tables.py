@@ -13,7 +13,8 @@ from fastapi import APIRouter, Query
 from sightline.api.choice import AskedTable, TableWords
 from sightline.api.problems import PROBLEMS, wrong
 from sightline.api.routes import _frames as frames
-from sightline.api.routes._cells import layer_of, point, records
+from sightline.api.routes._cells import layer_of, plain, point, records
+from sightline.api.routes._keeping import keep
 from sightline.api.schemas import (
     Breakdown,
     BreakdownLine,
@@ -28,6 +29,9 @@ from sightline.api.schemas import (
     Sweep,
 )
 from sightline.api.state import Here, Served
+from sightline.results._random import NAME as AVERAGE_PRECISION
+from sightline.results._random import random_means
+from sightline.results._wording import beside_name
 
 __all__ = ["LeastWord", "router", "tables_ahead"]
 
@@ -62,15 +66,44 @@ LeastWord = Annotated[
     description="A line for each model, method and target: the mean over images with its 95% "
     "interval, chance, ceiling and how many images it is over. Baselines are among them; those "
     "that are equal for several models are one line. `metric` decides what is shown, and which "
-    "layer is best.",
+    "layer is best. Recall and lift have another score `beside` them: they are never read alone.",
 )
 def leaderboard(served: Here, words: TableWords) -> Leaderboard:
     """Return the leaderboard."""
     frame = frames.board(served, words)
     fields = LeaderboardLine.model_fields
     none: dict[str, Any] = dict.fromkeys(fields)
-    lines = tuple(LeaderboardLine(**none | _known(line, fields)) for line in records(frame))
+    other, values = _beside(served, words, frame.attrs["metric"])
+    random = _random(served, words, frame.attrs["metric"])
+    also = (
+        {"beside": other, "beside_value": values.get(name), "random": random.get(name)}
+        for name in frame["name"]
+    )
+    lines = tuple(
+        LeaderboardLine(**none | _known(line, fields) | more)
+        for line, more in zip(records(frame), also, strict=True)
+    )
     return Leaderboard(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+
+
+def _beside(served: Served, words: AskedTable, metric: str) -> tuple[str | None, dict[str, Any]]:
+    """Return what a score is never shown without, and its mean by the names of lines."""
+    other = beside_name(served.name(metric), served.tables.names)
+    if other is None:
+        return None, {}
+    words = frames.asked(served, words)
+    found = frames.lines_of(served, words)
+    frame = keep(served, ("beside", metric, other, words), lambda: found.board(other))
+    return str(other), {line["name"]: line["value"] for line in records(frame)}
+
+
+def _random(served: Served, words: AskedTable, metric: str) -> dict[str, Any]:
+    """Return what a random ranking gets on average precision, by the names of lines."""
+    if metric != str(AVERAGE_PRECISION):
+        return {}
+    found = frames.lines_of(served, frames.asked(served, words))
+    means = random_means(served.tables, found.lines)
+    return dict(zip(found.names, map(plain, means), strict=True))
 
 
 def _known(line: dict[str, Any], fields: Any) -> dict[str, Any]:
@@ -233,11 +266,14 @@ def _image_ahead(served: Served, words: str) -> tuple[str, ...]:
     return *at, *(f"{one}?{words}" for one in others)
 
 
+_BESIDE = ("low", "high", "median", "std", "chance", "ceiling")
+
+
 def _label_line(line: dict[str, Any], token: str, parents: tuple[str, ...]) -> BreakdownLine:
     figures = []
     for metric in ("iou", "recall", "pointing", "coverage"):
         before = "" if metric == "iou" else f"{metric}_"
-        ends = {end: line.get(f"{before}{end}") for end in ("low", "high", "chance", "ceiling")}
+        ends = {end: line.get(f"{before}{end}") for end in _BESIDE}
         name = f"{metric}@{token}" if metric in ("iou", "recall") else metric
         figures.append(Figure(metric=name, value=line[metric], n=line["n"], **ends))
     counts = {name: line[name] for name in ("n", "images", "undefined")}
@@ -259,8 +295,7 @@ def style_breakdown(served: Here, words: TableWords, min_count: LeastWord = 1) -
     for line in records(frame):
         if line["n"] + line["undefined"] < min_count:
             continue
-        fields = ("value", "low", "high", "chance", "ceiling", "n")
-        figure = Figure(metric=metric, **{name: line[name] for name in fields})
+        figure = Figure(metric=metric, **{name: line[name] for name in ("value", *_BESIDE, "n")})
         counts = {"n": line["n"], "images": line["n"], "undefined": line["undefined"]}
         lines.append(BreakdownLine(label=line["label"], figures=(figure,), **counts))
     return Breakdown(

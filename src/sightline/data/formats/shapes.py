@@ -33,7 +33,8 @@ __all__ = [
 
 Box: TypeAlias = tuple[float, float, float, float]
 
-# Boxes may reach outside; one that is a whole image away was given in other units.
+# Boxes may reach outside; in files whose units anybody may choose, one that is a whole image away
+# was given in other units. "exact" are units without this guard.
 _NORMALISED_RANGE = (-1.0, 2.0)
 _LONG = 1200  # numbers of a polygon; more of them may be an outline that is too long to draw
 _REAL = frozenset((float,))  # whole numbers may be beyond every float

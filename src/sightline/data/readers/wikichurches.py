@@ -6,10 +6,10 @@
     images/                 Q1234_wd0.jpg, …; images may also lie beside the file
     style_names.txt         optional: "Q46261 Romanesque", one style a line
 
-Boxes are shares of the image and may reach outside: they are clipped, the far edge stays. A box
-wholly outside is dropped and keeps its number. Boxes are numbered through all groups of an image.
-`churches.json` and the other files of the collection say nothing about a box or an annotated image
-that `building_parts.json` does not say, and are not read. There are no splits.
+Boxes are shares of the image and may reach outside, however far: they are clipped, the far edge
+stays. A box wholly outside is dropped and keeps its number. Boxes are numbered through all groups
+of an image. `churches.json` and the other files of the collection say nothing about a box or an
+annotated image that `building_parts.json` does not say, and are not read. There are no splits.
 """
 
 from __future__ import annotations
@@ -212,4 +212,4 @@ def _box(values: dict[str, Any]) -> Shape:
     left, top, width, height = numbers([values.get(side) for side in _SIDES], 4, ", ".join(_SIDES))
     if width < 0 or height < 0:
         raise InputError(f"width and height must be >= 0, got {width:g} and {height:g}")
-    return box_shape((left, top, left + width, top + height), "normalised", None)
+    return box_shape((left, top, left + width, top + height), "exact", None)

@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelFile", "read", "read_label_files", "read_line"]
 
+# Images that a shape may be wide or high; in pixels, most are larger.
+_WIDEST = 3.0
+
 
 class LabelFile(NamedTuple):
     """An image and what its label file says.
@@ -258,13 +261,23 @@ def _check_polygon(count: int, counts: Collection[int], polygons: bool | None) -
 
 
 def _shape(values: list[float]) -> Shape:
-    if len(values) > 4:
-        return polygon_shape([values], "normalised", None)
+    """Return what a line draws, wherever it lies; what is far too large was given in pixels."""
+    shape = polygon_shape([values], "exact", None) if len(values) > 4 else _box(values)
+    x0, y0, x1, y1 = shape.box
+    if not max(x1 - x0, y1 - y0) <= _WIDEST:
+        raise InputError(
+            "coordinates must be shares of the image, from 0 to 1, and not pixels; got a shape of "
+            f"{x1 - x0:g} x {y1 - y0:g} images"
+        )
+    return shape
+
+
+def _box(values: list[float]) -> Shape:
     x, y, width, height = values
     if width < 0 or height < 0:
         raise InputError(f"width and height must be >= 0, got {width:g} and {height:g}")
     corners = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-    return box_shape(corners, "normalised", None)
+    return box_shape(corners, "exact", None)
 
 
 def _label(number: float, names: Mapping[int, str] | None) -> str:

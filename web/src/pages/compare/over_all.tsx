@@ -20,11 +20,11 @@ function columnsFor(other: string): Column<Shift>[] {
     { key: "a", title: "A", name: "A", value: (shift) => shift.a, align: "right" },
     { key: "b", title: other, name: other, value: (shift) => shift.b, align: "right" },
     {
-      key: "difference",
+      key: "shift",
       title: `${other} − A`,
       name: `${other} less A`,
-      value: (shift) => shift.difference,
-      render: (shift) => signed(shift.difference),
+      value: (shift) => shift.shift,
+      render: (shift) => signed(shift.shift),
       align: "right",
     },
   ];

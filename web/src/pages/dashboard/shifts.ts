@@ -1,25 +1,9 @@
 /** How single images moved from one side of a comparison to the other. */
+import type { Shift } from "../../api/client";
 
-export interface Moved {
-  readonly image: string;
-  readonly a: number | null;
-  readonly b: number | null;
-}
-
-export interface Shifted extends Moved {
-  /** b − a; null where one side is undefined. */
-  readonly shift: number | null;
-}
-
-/** Every image with its shift from a to b, from the largest loss to the largest gain. */
-export function shiftsOf(images: readonly Moved[]): Shifted[] {
-  const all = images.map(({ image, a, b }) => ({
-    image,
-    a,
-    b,
-    shift: a === null || b === null ? null : b - a,
-  }));
-  return all.sort((one, other) => {
+/** Every image, from the largest loss to the largest gain; those without a shift last. */
+export function ordered(shifts: readonly Shift[]): Shift[] {
+  return [...shifts].sort((one, other) => {
     if (one.shift === null || other.shift === null) {
       return Number(one.shift === null) - Number(other.shift === null);
     }
@@ -28,12 +12,12 @@ export function shiftsOf(images: readonly Moved[]): Shifted[] {
 }
 
 export interface Ends {
-  readonly lost: readonly Shifted[];
-  readonly gained: readonly Shifted[];
+  readonly lost: readonly Shift[];
+  readonly gained: readonly Shift[];
 }
 
 /** The images that lost most and those that gained most, up to so many of each. */
-export function farthest(shifts: readonly Shifted[], most: number): Ends {
+export function farthest(shifts: readonly Shift[], most: number): Ends {
   const moved = shifts.filter(({ shift }) => shift !== null && shift !== 0);
   const lost = moved.filter(({ shift }) => shift !== null && shift < 0).slice(0, most);
   const gained = moved.filter(({ shift }) => shift !== null && shift > 0).slice(-most).reverse();
@@ -48,7 +32,7 @@ export interface Counts {
 }
 
 /** How many images gained, lost, stayed, or cannot be compared. */
-export function countShifts(shifts: readonly Shifted[]): Counts {
+export function countShifts(shifts: readonly Shift[]): Counts {
   const count = (test: (shift: number) => boolean) =>
     shifts.filter(({ shift }) => shift !== null && test(shift)).length;
   return {

@@ -1,7 +1,7 @@
 /** Images that moved from one side of a comparison to the other; each opens in Compare. */
 import type { ReactNode } from "react";
 
-import type { ComparisonLine } from "../../api/client";
+import type { ComparisonLine, Shift } from "../../api/client";
 import { thumbnailUrl, useComparison } from "../../api/queries";
 import { ChartFrame, ShiftBars } from "../../charts";
 import { Link, Loaded } from "../../components";
@@ -9,14 +9,14 @@ import { plural, score, signed } from "../../format";
 import { go, type Words } from "../../url";
 import { joined, layerName } from "./lines";
 import { compareBehind } from "./links";
-import { countShifts, farthest, shiftsOf, type Shifted } from "./shifts";
+import { countShifts, farthest, ordered } from "./shifts";
 import { commonName, sideBehind, sideName, type By } from "./sides";
 
 const SHOWN = 6;
 
 interface EndProps {
   title: string;
-  shifts: readonly Shifted[];
+  shifts: readonly Shift[];
   hrefOf: (image: string) => string;
 }
 
@@ -54,7 +54,7 @@ interface ShiftsPanelProps {
   text: ReactNode;
 }
 
-function countText(shifts: readonly Shifted[]): string {
+function countText(shifts: readonly Shift[]): string {
   const { gained, equal, lost, undefined: missing } = countShifts(shifts);
   const text = `${plural(gained, "image")} gained, ${lost} lost, ${equal} stayed`;
   return missing === 0 ? `${text}.` : `${text}; ${missing} cannot be compared.`;
@@ -67,7 +67,7 @@ export function ShiftsPanel({ words, by, a, b, line, text }: ShiftsPanelProps) {
   const sides = [sideName(by, a), sideName(by, b)] as const;
   const hrefOf = (image: string) =>
     compareBehind(image, sideBehind(line, by, "a"), sideBehind(line, by, "b"), metric);
-  const shifts = shiftsOf(answer.data?.images ?? []);
+  const shifts = ordered(answer.data?.images ?? []);
   const { lost, gained } = farthest(shifts, SHOWN);
   const data = () => ({
     columns: ["image", ...sides, "shift"],
