@@ -101,6 +101,19 @@ def test_the_leaderboard_has_each_line_with_interval_chance_and_ceiling(
     assert any(one["group"] == "baseline" for one in board["lines"])
 
 
+@pytest.mark.parametrize("metric", ["recall@90", "average_precision"])
+def test_what_a_score_is_never_shown_without_stands_in_its_line(
+    open_page: Opens, ask: Any, metric: str
+) -> None:
+    board = ask(f"/api/leaderboard?metric={metric}")
+    page = open_page(f"/dashboard?metric={metric}")
+    for one, text in zip(board["lines"], rows_shown(page), strict=True):
+        if metric == "recall@90":
+            assert f"iou@90 {score(one['beside_value'])}" in text
+        else:
+            assert f"random ranking {score(one['random'])}" in text
+
+
 def test_a_line_of_the_leaderboard_opens_its_images(open_page: Opens, ask: Any) -> None:
     best = next(one for one in ask("/api/leaderboard")["lines"] if one["group"] != "baseline")
     page = open_page("/dashboard")

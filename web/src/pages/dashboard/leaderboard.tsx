@@ -4,6 +4,7 @@ import { exportUrl, useLeaderboard } from "../../api/queries";
 import { IntervalRows, LoadedChart, type IntervalRow } from "../../charts";
 import { Empty, MetricTip } from "../../components";
 import type { DataSet } from "../../export";
+import { score } from "../../format";
 import { useTitle } from "../../components/metric_names";
 import { useViewWords } from "./filters";
 import { isBaseline, joined, layerName, markNames, rankName, sharedBy } from "./lines";
@@ -13,7 +14,8 @@ import { useLooks } from "./parts";
 
 const COLUMNS = [
   ...(["rank", "name", "model", "method", "group", "target", "layer", "value", "low", "high"] as const),
-  ...(["median", "std", "chance", "ceiling", "uniform", "corrected", "n", "undefined", "chosen"] as const),
+  ...(["median", "std", "chance", "random", "ceiling", "uniform", "corrected", "beside", "beside_value"] as const),
+  ...(["n", "undefined", "chosen"] as const),
 ];
 
 const dataOf = (board: Leaderboard): DataSet => ({
@@ -27,6 +29,8 @@ function rowOf(line: LeaderboardLine, metric: string, rule: string, looks: Looks
     key: joined(line.model, line.method, line.target),
     label: `${rankName(line.rank)}. ${line.name}`,
     detail: joined(
+      line.beside === null ? "" : `${line.beside} ${score(line.beside_value)}`,
+      line.random === null ? "" : `random ranking ${score(line.random)}`,
       baseline ? "baseline" : "",
       sharedBy(line.models),
       layerName(line.layer),
