@@ -178,7 +178,8 @@ def main(arguments: list[str]) -> None:
     """Take all pictures."""
     from playwright.sync_api import sync_playwright
 
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    names = ("chromium", "chromium-headless-shell", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         raise SystemExit("Chromium is not installed (Debian: apt install chromium)")
     store = Path(arguments[0]) if arguments else make_store(STORE)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ import torch
 from torch import nn
 
 from sightline.models import load_model
+from sightline.models.timm import _tensors_alone
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -114,3 +118,20 @@ def test_pickles_are_not_run_whatever_timm_asks(
     assert {name: os.environ[name] for name in (SAFE, UNSAFE) if name in os.environ} == before
     torch.load(timm.file, weights_only=False)  # which shows that it would have been run
     assert mark.exists()
+
+
+def test_two_threads_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SAFE, raising=False)
+    inside, seen = Barrier(2, timeout=10), list[str | None]()
+
+    def load() -> None:
+        inside.wait()
+        with _tensors_alone():
+            time.sleep(0.05)  # the other one has come by now, and waits
+            seen.append(os.environ.get(SAFE))
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(load) for _ in range(2)]:
+            done.result()
+    assert seen == ["1", "1"]
+    assert SAFE not in os.environ

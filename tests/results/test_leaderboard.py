@@ -319,6 +319,9 @@ def test_without_the_same_threshold_another_score_stands_beside_recall(tmp_path:
         if column is not None:
             units = unit_scores(made, column, model="demo/cnn", method="center")
             assert board[column][0] == pytest.approx(means(units)["value"])
+            sweep = open_results(made.path).percentile_sweep(metrics[0].partition("@")[0])
+            assert sweep[column].tolist() == pytest.approx(board[column].tolist())
+            assert "iou" not in sweep, "IoU of another threshold is not called IoU"
 
 
 def test_stored_chance_is_used_where_no_formula_gives_it(made: Made, results: Results) -> None:

@@ -39,14 +39,18 @@ def made_with(folder: Path, resolution: Any, width: int, height: int) -> Made:
     return made
 
 
-def keep_maps(made: Made, kind: Kind, way: Geometry = GRID) -> None:
-    """Keep maps of the first chunk."""
-    name = task_name(kind.manifest()["key"], 0, "chunk0")
+def keep_maps(made: Made, kind: Kind, *ways: Geometry) -> None:
+    """Keep maps of every chunk; those of the last chunks came the last of these ways."""
     layers = tuple(np.zeros((1, SIZE, SIZE), np.float32) for _ in kind.layers)
-    ways = (way,) * len(layers)
-    maps = StoredMaps(("image00", "image02"), (layers, layers), (ways, ways), kind.layers, (None,))
-    made.store.map_file(name).parent.mkdir(exist_ok=True)
-    write_maps(made.store.map_file(name), maps)
+    chunks = json.loads(made.store.manifest_path.read_text())["chunks"]
+    for number, chunk in enumerate(chunks):
+        way = (ways or (GRID,))[min(number, len(ways) - 1) if ways else 0]
+        every = (way,) * len(layers)
+        images = (f"image{number:02}a", f"image{number:02}b")
+        maps = StoredMaps(images, (layers, layers), (every, every), kind.layers, (None,))
+        path = made.store.map_file(task_name(kind.manifest()["key"], number, chunk["digest"]))
+        path.parent.mkdir(exist_ok=True)
+        write_maps(path, maps)
 
 
 def slow(made: Made, kind: Kind) -> float:
@@ -99,5 +103,13 @@ def test_on_grids_it_follows_from_the_maps_that_are_kept(tmp_path: Path) -> None
     with open_results(made.path) as results:
         halves = results.leaderboard("average_precision", layer="split", method="cls")
     assert halves["random"][0] == pytest.approx(slow(made, PAIR[0]), rel=1e-6)
-    keep_maps(made, PAIR[1], Geometry.of(100, 80).resize(40, 40).pad(0, 8, 0, 0).patches(4))
+    padded = Geometry.of(100, 80).resize(40, 40).pad(0, 8, 0, 0).patches(4)
+    keep_maps(made, PAIR[1], padded)
+    assert np.isnan(board(made)["random"]["center"])
+    keep_maps(made, PAIR[1])
+    assert board(made)["random"]["center"] == pytest.approx(slow(made, PAIR[1]), rel=1e-6)
+    # Half as many cells in later chunks: shares of these are whole numbers of the first, too.
+    half = Geometry.of(100, 80).resize(4 * SIZE, 2 * SIZE).pad(0, 2 * SIZE, 0, 0).patches(4)
+    assert int(half.content_mask().sum()) * 2 == SIZE * SIZE
+    keep_maps(made, PAIR[1], GRID, half)
     assert np.isnan(board(made)["random"]["center"])

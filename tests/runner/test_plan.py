@@ -411,3 +411,20 @@ def test_signs_that_metrics_have_no_meaning_for(folder: Path, tmp_path: Path) ->
     assert given_plan(folder, path, sign="signed", metrics=["iou"]).sources[0].sign == "signed"
     assert given_plan(folder, path, sign="absolute").sources[0].sign == "absolute"
     assert given_plan(folder, path, params={"sign": "positive"}).sources[0].sign == "positive"
+
+
+@pytest.mark.parametrize("metrics", [("recall",), ("pointing", "lift@90", "dice")])
+def test_recall_is_never_scored_alone(metrics: tuple[str, ...]) -> None:
+    given: dict[str, Any] = {
+        "name": "alone",
+        "data": {"name": "facades", "count": 2},
+        "models": ["demo/cnn"],
+        "methods": ["centre"],
+    }
+    alone = Study(**given, metrics=metrics)  # a store of it can still be read
+    place = next(k for k, name in enumerate(metrics) if name.startswith(("recall", "lift")))
+    with pytest.raises(InputError, match="add iou or coverage to the metrics") as error:
+        plan_study(alone, shelf=SHELF)
+    assert f"metrics[{place}]: {metrics[place]} is never shown alone" in str(error.value)
+    for other in ("iou@50", "coverage"):
+        assert plan_study(Study(**given, metrics=(*metrics, other)), shelf=SHELF).tasks

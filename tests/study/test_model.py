@@ -428,16 +428,6 @@ def test_studies_import_no_heavy_package() -> None:
     assert printed_by(code).strip() == "[]"
 
 
-@pytest.mark.parametrize("metrics", [["recall"], ["pointing", "lift@90", "dice"]])
-def test_recall_is_never_scored_alone(metrics: list[str]) -> None:
-    place = next(k for k, name in enumerate(metrics) if name.startswith(("recall", "lift")))
-    message = refused(metrics=metrics)
-    assert f"metrics[{place}]: {metrics[place]} is never shown alone" in message
-    assert "add iou or coverage to the metrics" in message
-    for other in ("iou@50", "coverage"):
-        assert study(metrics=[*metrics, other]).metrics == (*metrics, other)
-
-
 def test_a_tolerance_is_in_pixels_of_the_image() -> None:
     message = refused(metrics=["iou", "pointing@tol15"], resolution="grid")
     assert "metrics[1]: pointing@tol15 is measured in pixels of the image" in message

@@ -114,7 +114,8 @@ def _changes(
     lines: Sequence[Line], matrices: Sequence[NDArray[np.float64]]
 ) -> list[dict[str, Any]]:
     """Return how alike the maps of neighbouring layers are, of matrices (layers, layers)."""
-    found = intervals(np.stack([one.diagonal(1) for one in matrices]), limits=(-1, 1))
+    each = np.reshape([one.diagonal(1) for one in matrices], (-1, len(lines) - 1))
+    found = intervals(each, limits=(-1, 1))
     return [
         {
             **names(line),

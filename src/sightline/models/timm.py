@@ -7,6 +7,7 @@ import re
 import warnings
 from contextlib import contextmanager
 from math import floor
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from sightline.models.model import Model, Output
@@ -27,6 +28,7 @@ _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 # timm reads more than names of its own: hf-hub:SOMEBODY/THING, local-dir:FOLDER.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # What torch.load reads before its argument, whatever a library passes: tensors alone, or anything.
+_LOADING = Lock()
 _SAFE, _UNSAFE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
@@ -74,14 +76,18 @@ def _create(create: Any, name: str) -> Any:
 
 @contextmanager
 def _tensors_alone() -> Iterator[None]:
-    """Have torch load nothing but tensors; some versions of timm ask it to run whole pickles."""
-    before = {name: os.environ.pop(name, None) for name in (_SAFE, _UNSAFE)}
-    os.environ[_SAFE] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_SAFE]
-        os.environ.update({name: value for name, value in before.items() if value is not None})
+    """Have torch load nothing but tensors; some versions of timm ask it to run whole pickles.
+
+    One thread at a time: what is set is one for all of them.
+    """
+    with _LOADING:
+        before = {name: os.environ.pop(name, None) for name in (_SAFE, _UNSAFE)}
+        os.environ[_SAFE] = "1"
+        try:
+            yield
+        finally:
+            os.environ.pop(_SAFE, None)
+            os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def is_timm(network: object) -> bool:

@@ -17,6 +17,7 @@ from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines, rounded
 from sightline.results._sums import HALVES, sum_up
 from sightline.results._views import Name, full_model, quote
+from sightline.results._wording import beside, ratio
 from sightline.results.leaderboard import ranked, with_note
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ class Lines:
         order = (-sign * frame["value"].map(rounded)).sort_values(kind="stable", na_position="last")
         frame = frame.loc[order.index].reset_index(drop=True)
         frame.attrs["metric"] = str(name)
-        return with_note(frame, f"means of {name} over images with 95% intervals", self.choice())
+        about = f"means of {name} over images with 95% intervals"
+        return with_note(frame, about, ratio(name), beside(name), self.choice())
 
     def choice(self) -> str:
         """Say how layers were chosen."""

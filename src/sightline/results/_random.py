@@ -18,7 +18,7 @@ from sightline.metrics import average_precision_random
 from sightline.records import InputError
 from sightline.results._views import Name, full_model, full_name
 from sightline.store.folder import tasks_of
-from sightline.store.shards import read_maps
+from sightline.store.shards import read_ways
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,15 +87,18 @@ def _cells(tables: Tables, model: str, pick: Candidate) -> int | None:
 
 
 def _read_cells(tables: Tables, model: str, pick: Candidate) -> int | None:
+    counts = set()
     for task in tasks_of(tables.manifest):
-        source, path = task.source, tables.store.map_file(task.name)
+        source = task.source
         own = full_name(source), source["method"], source["target"], source["check"]
-        if own == (model, pick.method, pick.target, "") and path.is_file():
-            count = _counted(path, pick.layer)
-            areas = tables.at_hand(("areas",), lambda: _areas(tables))
-            drawn = areas[model, pick.method, pick.target, pick.layer]
-            return count if count and _whole(drawn, count).all() else None
-    return None
+        if own == (model, pick.method, pick.target, ""):
+            counts.add(_counted(tables.store.map_file(task.name), pick.layer))
+    count = counts.pop() if len(counts) == 1 else None
+    if count is None:
+        return None
+    areas = tables.at_hand(("areas",), lambda: _areas(tables))
+    drawn = areas[model, pick.method, pick.target, pick.layer]
+    return count if _whole(drawn, count).all() else None
 
 
 def _areas(tables: Tables) -> dict[tuple[Any, ...], Any]:
@@ -109,12 +112,10 @@ WHERE region IS NULL AND "check" = '' GROUP BY ALL"""
 def _counted(path: Any, layer: int | None) -> int | None:
     """Return the cells of a layer's grid, if all images of a file have as many."""
     try:
-        maps = read_maps(path)
+        layers, ways = read_ways(path)
     except InputError:
         return None
-    if layer not in maps.layers:
+    if layer not in layers:
         return None
-    place = maps.layers.index(layer)
-    ways = {image[place] for image in maps.geometries}
-    counts = {int(way.content_mask().sum()) for way in ways}
+    counts = {int(way.content_mask().sum()) for way in {one[layers.index(layer)] for one in ways}}
     return counts.pop() if len(counts) == 1 else None

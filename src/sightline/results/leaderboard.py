@@ -134,13 +134,14 @@ def put_beside(
 ) -> None:
     """Put what a score is never shown without into the table of its lines, where it is stored.
 
-    The column is called as that score, `short` without its threshold.
+    The column is called as that score, `short` without a threshold that is the same.
     """
     other = beside_name(name, tables.names)
     if other is None:
         return
     found = sum_up(tables, [other], where)[other]
-    column = other.metric if short else str(other)
+    same = short and other.threshold in ("", name.threshold)
+    column = other.metric if same else str(other)
     frame.insert(list(frame).index("n"), column, [line.at(found).sums.mean() for line in lines])
     frame.attrs["beside"] = column
 
@@ -197,7 +198,8 @@ def percentile_sweep(
     layers = f"layers as chosen for {lead}" if any(line.chosen for line in lines) else ""
     frame.attrs["metric"] = metric
     about = f"means of {metric} over images with 95% intervals"
-    return with_note(frame, about, ratio(lead), layers, _nothing(lines, where), so_far(tables))
+    about = "; ".join(filter(None, (about, ratio(lead), beside(lead))))
+    return with_note(frame, about, layers, _nothing(lines, where), so_far(tables))
 
 
 def _about(name: Name) -> str:

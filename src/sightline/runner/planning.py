@@ -63,6 +63,7 @@ def plan_study(
         If data, models, methods, layers or maps do not fit; the message names the key.
     """
     shelf = shelf or Shelf()
+    _check_beside(study)
     reviewed = reviewed_of(study.data)
     dataset = study_dataset(study.data, reviewed)
     scoring = scoring_of(study)
@@ -94,6 +95,21 @@ def plan_study(
         review=review,
     )
     return plan.without(cards.missing)
+
+
+def _check_beside(study: Study) -> None:
+    """Raise where recall or lift has nothing beside it that counts attention elsewhere.
+
+    Stores of such studies stay readable: this is asked of what is to be computed alone.
+    """
+    listed = [name.partition("@")[0] for name in study.metrics]
+    found = [name for name in ("recall", "lift") if name in listed]
+    if found and not {"iou", "coverage"} & set(listed):
+        place = listed.index(found[0])
+        raise InputError(
+            f"study: metrics[{place}]: {study.metrics[place]} is never shown alone, since "
+            "selecting everything looks perfect: add iou or coverage to the metrics"
+        )
 
 
 def scoring_of(study: Study) -> Scoring:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["StoredMaps", "read_maps", "write_maps", "write_rows"]
+__all__ = ["StoredMaps", "read_maps", "read_ways", "write_maps", "write_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +147,11 @@ def read_maps(path: Path, image: str | None = None) -> StoredMaps:
             images = list(about["images"])
             chosen = range(len(images)) if image is None else [images.index(image)]
             values = _values(file, len(about["layers"]), chosen, whole=image is None)
-        known = [Geometry.from_dict(way) for way in about["geometries"]]
-        targets = about["targets"]
+        ways, targets = _ways(about), about["targets"]
         return StoredMaps(
             tuple(images[i] for i in chosen),
             values,
-            tuple(tuple(known[way] for way in about["ways"][i]) for i in chosen),
+            tuple(ways[i] for i in chosen),
             tuple(about["layers"]),
             tuple(about["heads"]),
             tuple(targets[i] for i in chosen) if targets else (),
@@ -160,6 +159,32 @@ def read_maps(path: Path, image: str | None = None) -> StoredMaps:
         )
     except (*_UNREADABLE, SafetensorError) as error:
         raise InputError(f"{path}: must hold the maps of a task: {error!r}") from error
+
+
+def read_ways(path: Path) -> tuple[tuple[int | None, ...], tuple[tuple[Geometry, ...], ...]]:
+    """Read of maps that `write_maps` wrote their layers and how each image came to each grid.
+
+    The maps themselves stay on the disk, and are not checked.
+
+    Raises
+    ------
+    InputError
+        If the file is not there, or not one of those.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads(file.metadata()["sightline"])
+        return tuple(about["layers"]), _ways(about)
+    except (*_UNREADABLE, SafetensorError) as error:
+        raise InputError(f"{path}: must hold the maps of a task: {error!r}") from error
+
+
+def _ways(about: Mapping[str, Any]) -> tuple[tuple[Geometry, ...], ...]:
+    """Return how each image came to the grid of each layer."""
+    known = [Geometry.from_dict(way) for way in about["geometries"]]
+    return tuple(tuple(known[way] for way in image) for image in about["ways"])
 
 
 def _values(

@@ -93,7 +93,6 @@ def check_study(study: Study) -> None:
         *_repeated_methods(study),
         *_signed(study),
         *_asked(study),
-        *_alone(study),
     ]
     for place, name in enumerate(study.metrics):
         if "@tol" in name and study.resolution != "pixels":
@@ -103,17 +102,6 @@ def check_study(study: Study) -> None:
         found.append((("percentiles",), "expected at least one, since selection has percentile"))
     if found:
         raise found_problems(found)
-
-
-def _alone(study: Study) -> Iterator[tuple[Place, str]]:
-    """Yield metrics that count no attention elsewhere as a mistake, where no other one does."""
-    listed = [name.partition("@")[0] for name in study.metrics]
-    if {"iou", "coverage"} & set(listed):
-        return
-    for place, metric in enumerate(listed):
-        if metric in ("recall", "lift"):
-            text = f"{study.metrics[place]} is never shown alone, since selecting everything looks"
-            yield ("metrics", place), f"{text} perfect: add iou or coverage to the metrics"
 
 
 def _repeated_models(study: Study) -> Iterator[tuple[Place, str]]:
