@@ -27,8 +27,8 @@ _ATTENDS = ("Attention", "AttentionRope", "EvaAttention", "ParallelScalingBlock"
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 # timm reads more than names of its own: hf-hub:SOMEBODY/THING, local-dir:FOLDER.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# What torch.load reads before its argument, whatever a library passes: tensors alone, or anything.
 _LOADING = Lock()
+# What torch.load reads before its argument, whatever a library passes: tensors alone, or anything.
 _SAFE, _UNSAFE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
