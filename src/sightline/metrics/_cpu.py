@@ -1,4 +1,4 @@
-"""The pass over a batch on the CPU: maps are packed, sorted by numpy and measured by kernels."""
+"""The pass over a batch on the CPU: maps are packed, sorted and measured."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sightline._threads import by_workers, threads_for
 from sightline.metrics import _kernels as kernels
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected
+from sightline.metrics._sorting import key_sort
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,6 +134,7 @@ class _Worker:
         self.signed: Any = np.int64 if wide else np.int32
         self.magnitude = self.signed(np.iinfo(self.signed).max)
         self.keys = np.empty((step, pixels), np.uint64 if wide else np.uint32)
+        self.sort = key_sort(pixels, self.keys.dtype)
         self.ranks = np.empty(pixels + 1, np.int32 if pixels < 2**31 else np.int64)
         self.pixels = np.empty(pixels + 1 if self.regions else 0, self.float)
         cell = np.zeros(1, self.keys.dtype)
@@ -182,7 +184,7 @@ class _Worker:
             for b in np.flatnonzero(largest > kernels.HUGE):
                 if self.absolute or flat[b].max() > kernels.HUGE:  # else it was a negative value
                     kernels.shrink(flat[b], inside[b], self.absolute, energy[b])
-        keys.sort(axis=1)
+        self.sort(keys)
         return keys
 
 
