@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -9,12 +11,12 @@ from numpy.testing import assert_array_equal
 from sightline.metrics import _sorting, score_maps
 from sightline.metrics._sorting import FEW, RadixSort, key_sort, numpy_sort
 
-TYPES = [np.dtype(np.uint32), np.dtype(np.uint64)]
+TYPES: list[np.dtype[Any]] = [np.dtype(np.uint32), np.dtype(np.uint64)]
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("pixels", [1, 2, 255, 2048, 5000])
-def test_radix_sort_orders_like_numpy(dtype, pixels):
+def test_radix_sort_orders_like_numpy(dtype: np.dtype[Any], pixels: int) -> None:
     rng, largest = np.random.default_rng(pixels), np.iinfo(dtype).max
     keys = np.stack(
         [
@@ -32,7 +34,7 @@ def test_radix_sort_orders_like_numpy(dtype, pixels):
 
 
 @pytest.mark.parametrize("bit", range(64))
-def test_every_bit_of_a_key_counts(bit):
+def test_every_bit_of_a_key_counts(bit: int) -> None:
     for dtype in TYPES[bit // 32 :]:
         keys = np.array([[1 << bit, 0, 1 << bit, (1 << bit) - 1]], dtype)
         expected = np.sort(keys, axis=1)
@@ -42,7 +44,9 @@ def test_every_bit_of_a_key_counts(bit):
 
 @pytest.mark.parametrize("sign", ["positive", "absolute", "signed"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scores_are_the_same_bits_by_either_sort(dtype, sign, monkeypatch):
+def test_scores_are_the_same_bits_by_either_sort(
+    dtype: Any, sign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(7)
     maps = rng.normal(size=(5, 48, 50)).astype(dtype)
     maps[1] = np.round(maps[1], 1)  # ties
@@ -61,13 +65,15 @@ def test_scores_are_the_same_bits_by_either_sort(dtype, sign, monkeypatch):
             assert_array_equal(one[name], other[name], err_msg=name)
 
 
-def test_few_keys_are_sorted_by_numpy_without_a_trial(monkeypatch):
+def test_few_keys_are_sorted_by_numpy_without_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sorting, "_radix_is_quicker", lambda _: pytest.fail("tried"))
     assert key_sort(FEW - 1, TYPES[0]) is numpy_sort
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_the_quicker_of_both_is_taken(dtype, monkeypatch):
+def test_the_quicker_of_both_is_taken(
+    dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     times = iter([1.0, 2.0, 2.0, 1.0])
     monkeypatch.setattr(_sorting, "_seconds", lambda *_: next(times))
     choose = _sorting._radix_is_quicker.__wrapped__
