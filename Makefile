@@ -44,10 +44,10 @@ demo: $(STAMP) web-if-node
 test:
 	@$(MAKE) --no-print-directory -j3 --output-sync $(STAMP) chromium web-test lint pytest
 
-# Five workers: kills, Ray and browsers wait more than they compute. The plus has what they say
+# Three workers keep two cores busy; more get in each other's way. The plus has what they say
 # shown as it comes.
 pytest: $(STAMP) web-test chromium
-	+$(PYTEST) --workers 5
+	+$(PYTEST) --workers 3
 
 # Some machines need native parts that the lock file, written on another, does not name: `npm ci`
 # refuses it there, and `npm install` takes what it names and adds these, without changing it.
