@@ -23,12 +23,12 @@ Array = Any
 
 __all__ = [
     "accumulate",
-    "add_runs",
     "counting_order",
     "join_groups",
     "look_up",
     "match_groups",
     "sort_class",
+    "sum_runs",
 ]
 
 _DIGIT = 11
@@ -226,18 +226,18 @@ def join_groups(
 
 
 @compiled
-def add_runs(text: Array) -> int:
-    """Return how many pixels the compressed run lengths of a mask have, -1 if they are broken.
+def sum_runs(text: Array) -> tuple[int, int]:
+    """Return how many pixels the compressed run lengths of a mask have, and how many are set.
 
-    A run is five bits of each of its bytes, the lowest first; the sixth says that more follow, and
-    the sign is that of the last. From the fourth run on, it is the difference to the run before
-    the last.
+    Both are -1 where the text is broken. A run is five bits of each of its bytes, the lowest
+    first; the sixth says that more follow, and the sign is that of the last. From the fourth run
+    on, it is the difference to the run before the last. Every second run is set.
     """
-    total, before, last, run, shift, count = 0, 0, 0, 0, 0, 0
+    total, area, before, last, run, shift, count = 0, 0, 0, 0, 0, 0, 0
     for byte in text:
         bits: Any = np.int64(byte) - 48
         if bits < 0 or bits > 63 or shift > 30:
-            return -1
+            return -1, -1
         run |= (bits & 31) << shift
         shift += 5
         if bits & 32:
@@ -246,10 +246,11 @@ def add_runs(text: Array) -> int:
             run -= 1 << shift
         run += before if count > 2 else 0
         if run < 0 or run >= 1 << 32:
-            return -1
+            return -1, -1
         total += run
+        area += run if count & 1 else 0
         before, last, run, shift, count = last, run, 0, 0, count + 1
-    return total if shift == 0 else -1
+    return (total, area) if shift == 0 else (-1, -1)
 
 
 @compiled
