@@ -37,6 +37,7 @@ REASONS = {
     "sightline.detection.confusion.generate_confusion_matrix": _BOXES,
     "sightline.detection.errors.error_types": _BOXES,
     "sightline.detection.evaluate.evaluate_detections": _PROTOCOL,
+    "sightline.detection.reading.as_tables": "what the files of one side do not say, by format",
     "sightline.detection.sizes.calculate_map_by_size": _BOXES,
     "sightline.figures.images.draw_layer_maps": "what is drawn, and the words around it",
     "sightline.finetuning.finetune.finetune": "data and folders; the rest is in `settings`",

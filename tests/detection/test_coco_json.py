@@ -495,7 +495,7 @@ def test_a_flag_may_be_true_and_an_area_may_be_left_out() -> None:
 GOOD = {"image_id": 2, "category_id": 1, "bbox": [0, 0, 4, 5], "score": 0.5}
 FOUND_ERRORS = [
     ({"image_id": 77}, r"record 1: image_id must be one of the 4 images of the .*; got 77"),
-    ({"image_id": "2"}, r"record 1: image_id must be an integer; got '2'"),
+    ({"image_id": "2"}, r"record 1: image_id must be one of the 4 images of .*, …\); got '2'"),
     ({"image_id": 2.0}, r"record 1: image_id must be an integer; got 2.0"),
     ({"image_id": True}, r"record 1: image_id must be an integer; got true"),
     ({"image_id": 2**70}, r"record 1: image_id must be an integer of 64 bits; got 118059"),

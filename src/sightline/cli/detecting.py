@@ -17,6 +17,7 @@ __all__ = ["detect"]
 
 Protocol: TypeAlias = Literal["coco", "voc", "simple"]
 Pixel: TypeAlias = Literal["continuous", "inclusive"]
+CategoryIds: TypeAlias = Literal["zero", "one", "coco91"]
 
 
 def detect(
@@ -32,8 +33,8 @@ def detect(
         Path,
         typer.Argument(
             metavar="DT",
-            help="What was found: COCO results JSON, a folder of Pascal VOC's results files, or of "
-            "YOLO's label files with confidences.",
+            help="What was found: COCO results JSON or Ultralytics' predictions.json, a folder of "
+            "Pascal VOC's results files, or of YOLO's label files with confidences.",
         ),
     ],
     protocol: Annotated[
@@ -68,6 +69,13 @@ def detect(
         str | None,
         typer.Option(
             metavar="WIDTHxHEIGHT", help="Size of all images of YOLO files that are not there."
+        ),
+    ] = None,
+    category_ids: Annotated[
+        CategoryIds | None,
+        typer.Option(
+            help="How results in JSON number the classes of YOLO labels: from zero as the labels, "
+            "from one, or as the 91 categories of COCO; asked for where more than one fits."
         ),
     ] = None,
     ci: Annotated[
@@ -122,13 +130,14 @@ def detect(
     options: dict[str, Any] = {"protocol": protocol, "pixel": pixel, "masks": masks}
     options |= {"max_dets": _limits(max_dets), "iou_thresholds": _thresholds(iou)}
     reading: dict[str, Any] = {"masks": masks, "image_sizes": _image_size(image_size)}
+    reading |= {"split": split, "category_ids": category_ids}
     with working("Evaluating"):
-        tables = as_tables(truth, found, split=split, **reading)
+        tables = as_tables(truth, found, **reading)
         results = evaluate_detections(*tables, **options, ci=ci, resamples=resamples, seed=seed)
     compared = None
     if against is not None:
         with working("Comparing"):
-            tables = as_tables(truth, against, split=split, **reading)
+            tables = as_tables(truth, against, **reading)
             other = evaluate_detections(*tables, **options)
             compared = results.compare(other, confidence=ci or 0.95, resamples=resamples, seed=seed)
     with working("Writing"):

@@ -83,6 +83,9 @@ class GroundTruth:
         How widths and heights are written, where that is known.
     pictures : mapping
         Of each id of an image its `Picture`, where that is known.
+    indexed_classes : bool
+        Whether classes are places in a list of names, from 0 on, as in YOLO's label files; other
+        files may number the same classes from 1, or as COCO does.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class GroundTruth:
     names: Mapping[Any, str]
     pixel: Pixel | None
     pictures: Mapping[Any, Picture] = field(default_factory=dict)
+    indexed_classes: bool = False
 
     def __len__(self) -> int:
         return len(self.image)

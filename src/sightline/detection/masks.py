@@ -105,7 +105,7 @@ def _compressed(found: dict[str, Any]) -> Rle:
 
 def _sum_runs(counts: bytes) -> tuple[int, int]:
     """Return how many pixels a mask has and how many of them are set; see the kernel."""
-    return kernels.sum_runs(np.frombuffer(counts, np.uint8))  # type: ignore[no-any-return]
+    return kernels.sum_runs(np.frombuffer(counts, np.uint8))
 
 
 def _check_total(total: int, size: list[int]) -> None:

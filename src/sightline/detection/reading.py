@@ -21,6 +21,7 @@ from sightline.records import InputError
 
 if TYPE_CHECKING:
     from sightline.detection._entries import BoxForm
+    from sightline.detection.files._result_ids import CategoryIds
     from sightline.detection.files.yolo import ImageSizes
 
 __all__ = ["as_detections", "as_ground_truth", "as_tables", "has_image_ids"]
@@ -118,6 +119,7 @@ def as_detections(
     box_format: BoxForm = "xyxy",
     masks: bool = False,
     image_sizes: ImageSizes | None = None,
+    category_ids: CategoryIds | None = None,
 ) -> Detections:
     """Return what was found as columns.
 
@@ -130,10 +132,13 @@ def as_detections(
         lists; dicts of tensors as torchvision's detectors and transformers'
         `post_process_object_detection` return them, in a list or a mapping.
     truth : GroundTruth, optional
-        What is there; where it lists its images, a detection in another one is an error.
+        What is there; where it lists its images, a detection in another one is an error. COCO
+        results may also name images by their files, as Ultralytics' predictions.json does.
     images, box_format, masks, image_sizes
         As in `as_ground_truth`. Where ground truth and detections are both lists, `as_tables`
         keeps their images together.
+    category_ids : {"zero", "one", "coco91"}, optional
+        How COCO results number the classes of YOLO's labels, where several numberings fit them.
 
     Examples
     --------
@@ -148,13 +153,13 @@ def as_detections(
     if isinstance(given, Detections):
         found = given
     elif isinstance(given, str | os.PathLike):
-        found = _detections_of_files(given, truth, masks, image_sizes)
+        found = _detections_of_files(given, truth, masks, image_sizes, category_ids)
     elif _is_dataset(given):
         from sightline.detection._regions import region_detections
 
         found = region_detections(given, masks=masks)
     else:
-        found = _detections_of_entries(given, truth, images, box_format, masks)
+        found = _detections_of_entries(given, truth, images, box_format, masks, category_ids)
     if truth is not None:
         _check_known(found, truth)
     return found
@@ -169,6 +174,7 @@ def as_tables(
     masks: bool = False,
     split: str | None = None,
     image_sizes: ImageSizes | None = None,
+    category_ids: CategoryIds | None = None,
 ) -> tuple[GroundTruth, Detections]:
     """Return both sides as columns whose images belong together.
 
@@ -177,7 +183,7 @@ def as_tables(
 
     Parameters
     ----------
-    ground_truth, detections, images, box_format, masks, split, image_sizes
+    ground_truth, detections, images, box_format, masks, split, image_sizes, category_ids
         As in `as_ground_truth` and `as_detections`.
 
     Examples
@@ -212,6 +218,7 @@ def as_tables(
         box_format=box_format,
         masks=masks,
         image_sizes=image_sizes,
+        category_ids=category_ids,
     )
     return truth, found
 
@@ -314,24 +321,30 @@ def _truth_of_files(
         return read_voc_ground_truth(path, split=split)
     from sightline.detection.files.yolo import read_yolo_ground_truth
 
-    return read_yolo_ground_truth(path, split=split, image_sizes=image_sizes)
+    return read_yolo_ground_truth(path, split=split, image_sizes=image_sizes, masks=masks)
 
 
 def _detections_of_files(
-    path: _Path, truth: GroundTruth | None, masks: bool, image_sizes: ImageSizes | None
+    path: _Path,
+    truth: GroundTruth | None,
+    masks: bool,
+    image_sizes: ImageSizes | None,
+    category_ids: CategoryIds | None,
 ) -> Detections:
     kind = _format(path)
     if kind == "coco":
         from sightline.detection.files.coco_json import read_coco_detections
 
-        return read_coco_detections(path, truth, masks=masks)
+        return read_coco_detections(path, truth, masks=masks, category_ids=category_ids)
+    if category_ids is not None:
+        raise InputError(f"{path}: category_ids is for COCO results; got {category_ids!r}")
     if kind == "voc":
         from sightline.detection.files.voc import read_voc_detections
 
         return read_voc_detections(path, truth)
     from sightline.detection.files.yolo import read_yolo_detections
 
-    return read_yolo_detections(path, truth, image_sizes=image_sizes)
+    return read_yolo_detections(path, truth, image_sizes=image_sizes, masks=masks)
 
 
 def _detections_of_entries(
@@ -340,6 +353,7 @@ def _detections_of_entries(
     images: Iterable[Any] | None,
     box_format: BoxForm,
     masks: bool,
+    category_ids: CategoryIds | None,
 ) -> Detections:
     """Read lists, mappings, dicts of tensors and COCO results."""
     what = "detections"
@@ -347,7 +361,7 @@ def _detections_of_entries(
     if isinstance(entries, list):
         from sightline.detection.files.coco_json import coco_detections
 
-        return coco_detections(entries, truth, masks=masks)
+        return coco_detections(entries, truth, masks=masks, category_ids=category_ids)
     if entries.ids is None and images is None and truth is not None:
         _check_places(len(entries.items), truth)
     # Those with names of their own may come in any order.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from sightline.data.formats.checks import has_half
 from sightline.detection.files import _json_scan as scan
-from sightline.detection.files._json_columns import Columns
+from sightline.detection.files._json_columns import Columns, Field
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.detection.files._json_columns import Field
-
-__all__ = ["Place", "list_of_records", "read_columns", "show"]
+__all__ = ["Place", "list_of_records", "read_columns", "read_image_ids", "show"]
 
 _MISSING = object()
 _INT64 = 1 << 63
@@ -85,6 +84,16 @@ def read_columns(
     return Columns(ints, numbers)
 
 
+def read_image_ids(place: Place, records: Sequence[dict[str, Any]]) -> NDArray[Any]:
+    """Return the `image_id` of records: int64, or objects where some are text."""
+    field = Field("image_id", scan.INTEGER)
+    values = [record.get(field.name, _MISSING) for record in records]
+    if not any(isinstance(value, str) for value in values):
+        return _integers(place, records, field, values)
+    values = _checked(place, records, field, values, _is_name, "an integer or text", None)
+    return np.array([value if isinstance(value, str) else int(value) for value in values], object)
+
+
 def _integers(
     place: Place, records: Sequence[dict[str, Any]], field: Field, values: list[Any]
 ) -> NDArray[np.int64]:
@@ -147,6 +156,10 @@ def _checked(
 def _is_integer(value: Any) -> bool:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return whole and -_INT64 <= value < _INT64
+
+
+def _is_name(value: Any) -> bool:
+    return (isinstance(value, str) and not has_half(value)) or _is_integer(value)
 
 
 def _is_flag(value: Any) -> bool:

@@ -20,7 +20,14 @@ from sightline.data.formats.checks import has_half
 from sightline.detection.columns import Detections, GroundTruth, box_areas
 from sightline.detection.files import _json_columns as fast
 from sightline.detection.files._coco_pictures import CocoPictures
-from sightline.detection.files._json_records import Place, list_of_records, read_columns, show
+from sightline.detection.files._json_records import (
+    Place,
+    list_of_records,
+    read_columns,
+    read_image_ids,
+    show,
+)
+from sightline.detection.files._result_ids import match_classes, match_images
 from sightline.detection.masks import mask_areas, mask_boxes, read_mask
 from sightline.records import InputError
 
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.detection.columns import Rle
+    from sightline.detection.files._result_ids import CategoryIds
     from sightline.detection.masks import Size
 
 __all__ = [
@@ -85,7 +93,11 @@ def read_coco_ground_truth(path: str | os.PathLike[str], *, masks: bool = False)
 
 
 def read_coco_detections(
-    path: str | os.PathLike[str], truth: GroundTruth | None = None, *, masks: bool = False
+    path: str | os.PathLike[str],
+    truth: GroundTruth | None = None,
+    *,
+    masks: bool = False,
+    category_ids: CategoryIds | None = None,
 ) -> Detections:
     """Read the results of a detector from a COCO results file.
 
@@ -95,9 +107,13 @@ def read_coco_detections(
         The .json file, a list of objects with image_id, category_id, score and bbox or
         segmentation.
     truth : GroundTruth, optional
-        Then every image must be one of its images. Classes need not be.
+        Then every image must be one of its images: by id or, all of them, by the name or the stem
+        of its file (7 is also the stem of 007.jpg). Classes need not be, except those of YOLO.
     masks : bool
         Whether to read the masks too, which must be run lengths.
+    category_ids : {"zero", "one", "coco91"}, optional
+        How the results number the classes of YOLO's labels: as these, from 1, or as COCO's 91
+        categories. Without it the only numbering that fits all results is taken.
 
     Returns
     -------
@@ -120,9 +136,14 @@ def read_coco_detections(
     source, text = str(path), _read(path)
     columns = None if masks else fast.scan_detections(text)
     if columns is None:
-        return coco_detections(_parsed(text, source), truth, masks=masks, source=source)
+        return coco_detections(
+            _parsed(text, source), truth, masks=masks, category_ids=category_ids, source=source
+        )
     del text
-    return _detections(source, columns, truth)
+    place, ints = Place(source), columns.ints
+    image = match_images(place, ints["image_id"], truth)
+    label = match_classes(place, ints["category_id"], truth, category_ids)
+    return _detections(place, (image, label), columns.numbers)
 
 
 def coco_ground_truth(
@@ -171,6 +192,7 @@ def coco_detections(
     truth: GroundTruth | None = None,
     *,
     masks: bool = False,
+    category_ids: CategoryIds | None = None,
     source: str = "detections",
 ) -> Detections:
     """Return the detections of a COCO results file that is parsed already.
@@ -179,7 +201,7 @@ def coco_detections(
     ----------
     content : list of dict
         With image_id, category_id, score and bbox or segmentation.
-    truth, masks
+    truth, masks, category_ids
         As in `read_coco_detections`.
     source : str
         What errors call it.
@@ -196,16 +218,19 @@ def coco_detections(
         swapped = "; it looks like ground truth" if "annotations" in content else ""
         raise InputError(f"{source}: must be a list of detections; got an object{swapped}")
     records = list_of_records(place, content)
-    columns = read_columns(place, records, _boxes_optional(fast.DETECTIONS.fields))
+    fields = _boxes_optional(fast.DETECTIONS.fields)
+    columns = read_columns(place, records, [one for one in fields if one.name != "image_id"])
+    image = match_images(place, read_image_ids(place, records), truth)
+    ids = image, match_classes(place, columns.ints["category_id"], truth, category_ids)
     without = np.isnan(columns.numbers["bbox"][:, 0])
     by_box = not len(records) or not without[0]
     if by_box and without.any():
         place.fail(int(np.argmax(without)), "bbox is missing, which the first record has")
     runs = None if by_box and not masks else _found_masks(place, records)
     if by_box or runs is None:
-        return _detections(source, columns, truth, runs if masks else None)
+        return _detections(place, ids, columns.numbers, runs if masks else None)
     columns.numbers["bbox"][without] = mask_boxes(runs)[without]
-    return _detections(source, columns, truth, runs if masks else None, mask_areas(runs))
+    return _detections(place, ids, columns.numbers, runs if masks else None, mask_areas(runs))
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -386,23 +411,18 @@ def _ground_truth(
 
 
 def _detections(
-    source: str,
-    columns: fast.Columns,
-    truth: GroundTruth | None,
+    place: Place,
+    ids: tuple[NDArray[Any], NDArray[np.int64]],
+    numbers: dict[str, NDArray[np.float64]],
     masks: list[Rle] | None = None,
     area: NDArray[np.float64] | None = None,
 ) -> Detections:
-    """Check what the records say and put it together."""
-    place, ints, numbers = Place(source), columns.ints, columns.numbers
-    image, box, score = ints["image_id"], numbers["bbox"], numbers["score"]
-    if truth is not None:
-        known = truth.image if truth.images is None else truth.images
-        message = f"image_id must be one of the {len(np.unique(known))} images of the ground truth"
-        place.refuse(~np.isin(image, known), message, image)
+    """Check boxes and scores and put them together with images and classes."""
+    box, score = numbers["bbox"], numbers["score"]
     _check_boxes(place, box, None)
     place.refuse(~np.isfinite(score), "score must be a finite number", score)
     area = box_areas(box) if area is None else area
-    return Detections.from_arrays(image, ints["category_id"], box, score, area=area, masks=masks)
+    return Detections.from_arrays(*ids, box, score, area=area, masks=masks)
 
 
 def _check_boxes(place: Place, box: NDArray[np.float64], ids: NDArray[Any] | None) -> None:

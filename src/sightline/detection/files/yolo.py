@@ -10,13 +10,16 @@
 
 Detections may also have a track behind their confidence, or be polygons with a confidence, as
 ultralytics writes them. Images are called by the names of their files without folder and ending,
-classes by their numbers. Of a polygon the box around it counts.
+classes by their numbers. Of a polygon the box around it counts; with `masks`, every line is a
+polygon, drawn by COCO's rasteriser at the size of its image.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -29,6 +32,7 @@ from sightline.data.readers._image_files import find_image, is_debris
 from sightline.data.readers.yolo import read_label_files, read_line
 from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.files._columns import existing, read_words, same_width
+from sightline.detection.masks import read_mask
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.data.readers.yolo import LabelFile
+    from sightline.detection.columns import Rle
 
 __all__ = ["ImageSizes", "read_yolo_detections", "read_yolo_ground_truth", "yolo_image_sizes"]
 
@@ -63,6 +68,7 @@ def read_yolo_ground_truth(
     split: str | None = None,
     image_sizes: ImageSizes | None = None,
     names: Sequence[str] | Mapping[int, str] | None = None,
+    masks: bool = False,
 ) -> GroundTruth:
     r"""Read label files.
 
@@ -79,6 +85,9 @@ def read_yolo_ground_truth(
         Without it, the images are asked.
     names : sequence of str or mapping of int to str, optional
         Names of the classes, instead of those in data.yaml or classes.txt.
+    masks : bool
+        Read the polygons as masks, which then overlap instead of the boxes and have the areas. A
+        line with a box has no mask and is an error.
 
     Raises
     ------
@@ -97,21 +106,23 @@ def read_yolo_ground_truth(
     """
     root = existing(path, "a YOLO folder or its .yaml file")
     files, known = _true_files(root, split, names)
-    parts = _parts(files, image_sizes, _truths)
+    parts = _parts(files, image_sizes, partial(_truths, polygons=masks or None), masks)
     if known is not None:
         for part in parts:
             _check_named(part, known)
-    label, box, _ = _joined(parts)
-    return GroundTruth.from_arrays(
+    label, box, _, runs = _joined(parts)
+    truth = GroundTruth.from_arrays(
         np.repeat([part.name for part in parts], [len(part.label) for part in parts]),
         label,
         box,
+        masks=runs if masks else None,
         images=[part.name for part in parts],
         classes=None if known is None else sorted(known),
         names=known,
         pixel="continuous",
         pictures={part.name: part.picture for part in parts},
     )
+    return replace(truth, indexed_classes=True)
 
 
 def read_yolo_detections(
@@ -119,6 +130,7 @@ def read_yolo_detections(
     truth: GroundTruth | None = None,
     *,
     image_sizes: ImageSizes | None = None,
+    masks: bool = False,
 ) -> Detections:
     r"""Read label files with confidences, as ultralytics writes them with save_txt and save_conf.
 
@@ -131,6 +143,8 @@ def read_yolo_detections(
     image_sizes : mapping of str to (int, int), or (int, int), optional
         As in `read_yolo_ground_truth`; `yolo_image_sizes` tells those of a data set. Without it,
         images beside the text files, in images/ or in the folder above are asked.
+    masks : bool
+        As in `read_yolo_ground_truth`.
 
     Examples
     --------
@@ -150,10 +164,12 @@ def read_yolo_detections(
                     f"{file.where}: image must be one of the {len(known)} of the ground truth; "
                     f"got {file.name!r}"
                 )
-    parts = _parts(files, image_sizes, _detections)
-    label, box, score = _joined(parts)
+    parts = _parts(files, image_sizes, _detections, masks)
+    label, box, score, runs = _joined(parts)
     images = np.repeat([part.name for part in parts], [len(part.label) for part in parts])
-    return Detections.from_arrays(images, label, box, score, pixel="continuous")
+    return Detections.from_arrays(
+        images, label, box, score, masks=runs if masks else None, pixel="continuous"
+    )
 
 
 def yolo_image_sizes(
@@ -186,7 +202,19 @@ class _Part(NamedTuple):
     label: NDArray[np.int64]
     box: NDArray[np.float64]
     score: NDArray[np.float64]
+    masks: list[Rle]
     picture: Picture
+
+
+class _Lines(NamedTuple):
+    """The lines of a file: class, box and confidence in `rows` (N, 6); `polygons` has [] of a box.
+
+    Coordinates are shares of the image.
+    """
+
+    numbers: list[int]
+    rows: NDArray[np.float64]
+    polygons: list[list[float]]
 
 
 def _true_files(
@@ -260,13 +288,14 @@ def _opposite(folder: Path) -> Path:
 def _parts(
     files: Sequence[_File],
     image_sizes: ImageSizes | None,
-    read: Callable[[_File], tuple[list[int], NDArray[np.float64]]],
+    read: Callable[[_File], _Lines],
+    masks: bool,
 ) -> list[_Part]:
-    """Read each file and bring its boxes to pixels."""
+    """Read each file and bring its boxes to pixels, and its polygons where masks are compared."""
     found: list[_Part] = []
     sizes = _without_endings(image_sizes)
     for file in files:
-        numbers, rows = read(file)
+        numbers, rows, polygons = read(file)
         wide = (rows[:, 3:5] < 0).any(axis=1)
         _refuse(wide, rows[:, 3:5], numbers, file, "width and height must be at least 0")
         odd = (rows[:, 0] < 0) | (rows[:, 0] != np.floor(rows[:, 0])) | (rows[:, 0] >= 2**53)
@@ -275,13 +304,32 @@ def _parts(
         beyond = (score < 0) | (score > 1)
         _refuse(beyond, score, numbers, file, "confidence must be from 0 to 1")
         known = _size(file, sizes) if len(rows) else None
+        runs = _draw_polygons(file, numbers, polygons, known) if masks and known else []
         size = np.array(known or (1, 1), np.float64)
         side = rows[:, 3:5] * size
         box = np.hstack([rows[:, 1:3] * size - side / 2, side])
         picture = Picture(file.image.name if file.image else file.name, *(known or ()))
         label = rows[:, 0].astype(np.int64)
-        found.append(_Part(file.name, file.where, numbers, label, box, score, picture))
+        found.append(_Part(file.name, file.where, numbers, label, box, score, runs, picture))
     return found
+
+
+def _draw_polygons(
+    file: _File, numbers: list[int], polygons: list[list[float]], size: tuple[int, int]
+) -> list[Rle]:
+    """Return the masks of polygons at the width and height of their image."""
+    masks = []
+    for number, polygon in zip(numbers, polygons, strict=True):
+        with located(f"{file.where} line {number}"):
+            if not polygon:
+                raise InputError(
+                    "must be a polygon, since masks are compared: x, y of three points or more; "
+                    "got a box"
+                )
+            # As in `polygon_mask`: x = 3.5 must come back from 3.5 / W * W as 3.5.
+            points = np.round(np.reshape(polygon, (-1, 2)) * size, 6)
+            masks.append(read_mask([points.ravel().tolist()], size[::-1]))
+    return masks
 
 
 def _refuse(wrong: Any, seen: NDArray[Any], numbers: list[int], file: _File, rule: str) -> None:
@@ -292,11 +340,12 @@ def _refuse(wrong: Any, seen: NDArray[Any], numbers: list[int], file: _File, rul
 
 def _joined(
     parts: Sequence[_Part],
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], list[Rle]]:
     return (
         np.concatenate([np.zeros(0, np.int64), *(part.label for part in parts)]),
         np.concatenate([np.zeros((0, 4)), *(part.box for part in parts)]),
         np.concatenate([np.zeros(0), *(part.score for part in parts)]),
+        [mask for part in parts for mask in part.masks],
     )
 
 
@@ -343,33 +392,35 @@ def _without_endings(given: ImageSizes | None) -> ImageSizes | None:
     return {**found, **given}
 
 
-def _truths(file: _File) -> tuple[list[int], NDArray[np.float64]]:
-    """Return class, box and a confidence of 1 of each line."""
+def _truths(file: _File, polygons: bool | None = None) -> _Lines:
+    """Return class, box and a confidence of 1 of each line; `polygons` is that of `read_line`."""
     if same_width(file.text, len(_TRUE)):
         numbers, words, values = read_words(file.text, _TRUE, file.where)
-        return numbers, _with_class(numbers, words, values, file.where, np.ones(len(words)))
+        rows = _with_class(numbers, words, values, file.where, np.ones(len(words)))
+        return _Lines(numbers, rows, [[]] * len(numbers))
     counts = {len(line.split()) - 1 for _, line in lines(file.text)}
-    numbers, rows = [], []
+    numbers, found, outlines = [], [], []
     for number, line in lines(file.text):
         with located(f"{file.where} line {number}"):
-            first, shape, score = read_line(line, counts)
+            first, shape, score = read_line(line, counts, polygons)
             if score is not None:
                 raise InputError(
                     f"must be {' '.join(_TRUE)!r} or a polygon; got a confidence behind it, "
                     "as detections have"
                 )
             numbers.append(number)
-            rows.append([first, *_around(shape), 1.0])
-    return numbers, np.array(rows, np.float64).reshape(-1, 6)
+            found.append([first, *_around(shape), 1.0])
+            outlines.append(shape if len(shape) > 4 else [])
+    return _Lines(numbers, np.array(found, np.float64).reshape(-1, 6), outlines)
 
 
-def _detections(file: _File) -> tuple[list[int], NDArray[np.float64]]:
+def _detections(file: _File) -> _Lines:
     """Return class, box and confidence of each line."""
     if same_width(file.text, len(_FOUND)):
         numbers, words, values = read_words(file.text, _FOUND, file.where)
         rows = _with_class(numbers, words, values[:, :4], file.where, values[:, 4])
-        return numbers, rows
-    numbers, found = [], []
+        return _Lines(numbers, rows, [[]] * len(numbers))
+    numbers, found, outlines = [], [], []
     for number, line in lines(file.text):
         with located(f"{file.where} line {number}"):
             first, *shape = (finite(word, "each word of a line") for word in line.split())
@@ -384,7 +435,8 @@ def _detections(file: _File) -> tuple[list[int], NDArray[np.float64]]:
             score = shape.pop()
             numbers.append(number)
             found.append([first, *_around(shape), score])
-    return numbers, np.array(found, np.float64).reshape(-1, 6)
+            outlines.append(shape if len(shape) > 4 else [])
+    return _Lines(numbers, np.array(found, np.float64).reshape(-1, 6), outlines)
 
 
 def _with_class(
