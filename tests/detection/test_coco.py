@@ -505,11 +505,11 @@ def test_masks_of_other_sizes_are_refused() -> None:
 def test_runs_are_added_as_pycocotools_reads_them(small: list[int], large: list[int]) -> None:
     for runs in (small, large, small + large):
         counts = rle.frPyObjects({"size": [1, 1], "counts": runs}, 1, 1)["counts"]
-        assert kernels.add_runs(np.frombuffer(counts, np.uint8)) == sum(runs)
+        assert kernels.sum_runs(np.frombuffer(counts, np.uint8)) == (sum(runs), sum(runs[1::2]))
         cut = np.frombuffer(counts[:-1] + b"o", np.uint8)
-        assert kernels.add_runs(cut) == -1
+        assert kernels.sum_runs(cut) == (-1, -1)
 
 
 @pytest.mark.parametrize("counts", [b"/", b"p", b"oooooooo0", b"@", b"0\xff", b"1110@"])
 def test_broken_runs(counts: bytes) -> None:
-    assert kernels.add_runs(np.frombuffer(counts, np.uint8)) == -1
+    assert kernels.sum_runs(np.frombuffer(counts, np.uint8)) == (-1, -1)
