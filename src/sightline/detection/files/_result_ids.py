@@ -104,6 +104,7 @@ def match_classes(
                 f"{place.source}: category_ids is for YOLO's labels; the classes of this ground "
                 "truth have ids of their own"
             )
+        _check_numbered(place, categories, truth)
         return categories
     ids, rows = np.unique(categories, return_index=True)
     tables = _numberings(truth.classes, ids)
@@ -191,6 +192,14 @@ def _explain_image(name: Any, images: _Images, truth: GroundTruth) -> str:
 
 
 # --- classes -------------------------------------------------------------------------------------
+
+
+def _check_numbered(place: Place, categories: NDArray[np.int64], truth: GroundTruth | None) -> None:
+    """Refuse numbers for classes that have names only, as those of Pascal VOC."""
+    classes = None if truth is None else truth.label if truth.classes is None else truth.classes
+    if classes is not None and len(classes) and classes.dtype.kind != "i" and len(categories):
+        message = "category_id is a number, but the ground truth has names of classes only"
+        place.fail(0, f"{message}, as {show(classes[0])}; got {categories[0]}")
 
 
 def _numberings(
