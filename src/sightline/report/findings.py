@@ -448,7 +448,7 @@ _SANITY = GuideRule(
 )
 
 
-def _sanity_rule(row: dict[Any, Any] | None, scored_layer: Any = None) -> GuideRule:
+def _sanity_rule(row: dict[Any, Any] | None, scored_layer: int | str | None) -> GuideRule:
     """Judge the similarity to maps of random weights, where it was tested."""
     if row is None:
         return _SANITY
