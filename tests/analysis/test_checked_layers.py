@@ -70,8 +70,8 @@ def test_a_table_says_where_the_checked_layer_is_not_the_best_one(results: Resul
     assert found["best_layer"].tolist() == [best]
     assert find_unchecked(found) == [("demo/cnn gradcam (predicted)", f"layer {other}", best)]
     assert found.attrs["note"].startswith(
-        f"as it was; demo/cnn gradcam (predicted): checked on layer {other}, the leaderboard's "
-        f"best layer by {results._tables.name(None)} is {best}; `sightline sanity` adds"
+        f"as it was; checked on layer {other}, the leaderboard's best layer by "
+        f"{results._tables.name(None)} is {best}: demo/cnn gradcam (predicted); `sightline sanity`"
     )
     both = add_best_layers(checked(other, best), results)
     assert both["best_layer"].tolist() == [best, best]

@@ -181,7 +181,7 @@ def _differences(table: pd.DataFrame, metric: str) -> Iterator[str]:
     """Yield, for the note of a table, where the best layer was not checked."""
     found = find_unchecked(table)
     for name, layers, best in found[:_SHOWN]:
-        yield f"{name}: checked on {layers}, the leaderboard's best layer by {metric} is {best}"
+        yield f"checked on {layers}, the leaderboard's best layer by {metric} is {best}: {name}"
     if len(found) > _SHOWN:
         yield f"{len(found) - _SHOWN} more are not checked on their best layer, see best_layer"
     if found:

@@ -155,7 +155,7 @@ def _asked(
     seeds: int | None,
     images: int | None,
     methods: str | None,
-    layers: str | None,
+    layers: str | None = None,
 ) -> dict[str, Any]:
     """Return what the options say of checks; nothing where none is given."""
     found: dict[str, Any] = {}
