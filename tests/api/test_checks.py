@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
-from sightline.analysis.across_layers import layer_changes
 from sightline.analysis import find_best_layers
+from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
 from sightline.analysis.correctness import class_scatter, correct_and_wrong
 from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
