@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.analysis import choose_best_layers
 from sightline.analysis.predictions import predictions_of
 from sightline.data import load_dataset, write_facades
 from sightline.data.facades.detectors import write_imagined_detections
@@ -89,9 +90,12 @@ def make_served_store(folder: Path) -> Path:
 
 def _with_answers(study: Study, folder: Path, count: int) -> Path:
     with loaded_once():
-        store = run_study(study, folder, workers=1).store.path
+        plain = Study.from_dict({**study.to_dict(), "checks": {}})
+        store = run_study(plain, folder, workers=1).store.path
         with open_results(store) as results:
             predictions_of(results)
+            checked = choose_best_layers(study, results, CHECKS, alone=True)
+        run_study(checked, folder, workers=1)
         # Both stores have the same one, beside which each is made.
         benchmark = once(folder.parents[1] / "benchmark", make_demo_benchmark)
         shutil.copytree(benchmark, store / "prototypes" / "demo")

@@ -39,9 +39,11 @@ def test_maps_are_those_of_the_study_and_of_random_weights() -> None:
     sample = load_dataset("facades", count=1, seed=3)[0]
     results = results_of(model.digest)
     asked = was_redrawn(results)
-    assert [one["method"] for one in asked] == ["edge", "gradcam", "deeplift"]
+    assert [one["method"] for one in asked] == ["edge", "gradcam", "gradcam", "deeplift"]
+    assert [one["layers"] for one in asked] == [[None], [0], [3], [None]]
     maps, note = redrawn_maps(results, asked, sample, size=64, seed=2)
-    edge, gradcam = maps
+    edge, first, gradcam = maps
+    assert first.layer == 0
     assert edge.trained.shape == gradcam.redrawn.shape == (64, 64)
     assert np.array_equal(edge.trained, edge.redrawn)  # which knows nothing of the model
     assert not np.allclose(gradcam.trained, gradcam.redrawn)

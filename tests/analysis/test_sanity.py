@@ -279,7 +279,8 @@ def test_notes_say_what_may_not_be_concluded() -> None:
     )
 
 
-def test_partners_are_those_that_the_run_compared_with() -> None:
+def test_partners_are_those_that_the_run_compared_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sightline.analysis.checked_layers.find_best_layers", lambda *_: {})
     same, across = similarities(np.random.default_rng(1))
     rows = checked.frame(checked.randomised(same), checked.cross(across))
     names = [checked.image(place) for place in range(IMAGES)]
@@ -287,7 +288,9 @@ def test_partners_are_those_that_the_run_compared_with() -> None:
         "checked": {"randomisation": [{"images": names[:16]}, {"images": names[16:]}]},
         "checks": [{"options": {"seeds": DRAWS}}, {"options": {}}],
     }
-    tables = SimpleNamespace(fetch=lambda _: [(name, []) for name in names], progress=(3, 4))
+    tables = SimpleNamespace(
+        fetch=lambda _: [(name, []) for name in names], progress=(3, 4), name=lambda _: "iou@90"
+    )
     results: Any = SimpleNamespace(_tables=tables, manifest=manifest, checks=lambda: rows)
     found = sanity_table(results)
     known = sanity_of(rows, partners=PARTNERS)  # without labels, each with the next few

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
+from sightline.analysis import find_best_layers
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
 from sightline.analysis.correctness import class_scatter, correct_and_wrong
@@ -99,7 +100,7 @@ def test_what_is_stored_is_listed(client: TestClient, rows: pd.DataFrame) -> Non
     ("path", "text"),
     [
         ("checks", "`checks` in the study's file"),
-        ("checks/sanity", "`sightline sanity STORE`"),
+        ("checks/sanity", "`sightline sanity RUN`"),
         ("checks/curves", "no checks are stored"),
     ],
 )
@@ -156,6 +157,28 @@ def test_verdicts_are_those_of_the_analysis(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ["sanity", "cascade", "faithfulness", "curves", "parts"])
+def test_the_best_layer_of_the_leaderboard_stands_next_to_the_checked_one(
+    client: TestClient, results: Results, path: str
+) -> None:
+    def layers(**words: Any) -> set[tuple[int | None, int | None]]:
+        lines = get(client, f"checks/{path}", **words)["lines"]
+        return {
+            (line["layer"], line["best_layer"]) for line in lines if line["method"] == "gradcam"
+        }
+
+    best = {
+        name: find_best_layers(results, name)["demo/cnn", "gradcam", "predicted"]
+        for name in results.metrics
+    }
+    usual = best[str(get(client, "metrics")["default"])]
+    assert layers() == {(usual, usual)}
+    other = next(name for name, layer in best.items() if layer != usual)
+    assert layers(metric=other) == {(usual, best[other])}
+    note = get(client, f"checks/{path}", metric=other)["note"]
+    assert f"checked on layer {usual}, the leaderboard's best layer by {other} is" in note
+
+
 def test_lines_are_left_away(client: TestClient, results: Results) -> None:
     frame = sanity_table(results)
     model, method = frame["model"].iloc[0], frame["method"].iloc[0]
@@ -173,6 +196,7 @@ def test_lines_are_left_away(client: TestClient, results: Results) -> None:
         ("sanity", {"reading": "absolute"}, "reading"),  # no map that is stored has signs
         ("cascade", {"way": "full"}, "way"),
         ("sanity", {"model": "demo/none"}, "model"),
+        ("parts", {"metric": "none"}, "metric"),
         ("cascade", {"method": "none"}, "method"),
         ("curves", {"measure": "infidelity"}, "measure"),
         ("faithfulness", {"measure": "spearman"}, "measure"),

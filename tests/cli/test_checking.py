@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,51 @@ def test_a_study_file_is_run_and_checks_are_added_to_its_store(tmp_path: Path) -
     shutil.copytree(store, other)
     refused = run("sanity", other, "--images", 2, code=2).output
     assert "holds the study 'few'; to add checks, its folder must have the same name" in refused
+
+
+def test_the_checked_layer_is_the_reported_one(tmp_path: Path) -> None:
+    file, store = tmp_path / "few.yml", tmp_path / "few"
+    file.write_text(
+        to_yaml(Study(**LEAST | {"models": "demo/vit", "methods": "cls", "layers": "all"}))
+    )
+    run("run", file, "--out", tmp_path, "--workers", 1)
+    best = _best_layer(store)
+    assert best != 11  # or the last layer would do
+    options = ("--checks", "parts", "--images", 2, "--workers", 1)
+    added = run("sanity", store, *options, "--json")
+    assert f"Layers checked (parts): demo/vit cls layer {best}" in added.stderr
+    assert _checked_layers(added.stdout) == [(best, best)]
+    last = run("sanity", store, "--layers", "last", "--json")
+    assert _checked_layers(last.stdout) == [(11, best)]
+    note = json.loads(last.stdout)["parts"]["note"]
+    words = f"the leaderboard's best layer by iou@90 is {best}: demo/vit cls"
+    assert f"checked on layer 11, {words}" in note
+    moved = run("sanity", shutil.copytree(store, tmp_path / "moved")).output
+    assert "Plan:" not in moved  # of another name: what is there is shown
+    assert f"Checked on layer 11, {words}" in moved
+    both = run("sanity", store).output
+    assert "6 tasks, of which 6 stored already" in both  # nothing is made
+    assert f"Layers checked (parts): demo/vit cls layers {best}, 11" in both
+    table = both.partition("Do maps rank first the parts")[2]
+    for layer in (best, 11):
+        assert re.search(rf"demo/vit +cls +{layer} +{best} ", table)
+    again = run("sanity", store).output
+    assert "Plan:" not in again
+    assert again.partition("Do maps rank first the parts")[2] == table
+    fresh = run("sanity", file, *options, "--layers", "best", "--out", tmp_path / "new", "--json")
+    assert _checked_layers(fresh.stdout) == [(best, best)]
+    refused = run("sanity", store, "--layers", "first", code=2).output
+    assert "--layers must be best, last, all or numbers separated by commas; got 'first'" in refused
+
+
+def _best_layer(store: Path) -> int:
+    with open_results(store) as results:
+        return int(results.leaderboard().set_index("method").loc["cls", "layer"])
+
+
+def _checked_layers(text: str) -> list[tuple[int, int]]:
+    lines = json.loads(text)["parts"]["lines"]
+    return [(one["layer"], one["best_layer"]) for one in lines if one["method"] == "cls"]
 
 
 def _kept_while_cut_off(store: Store) -> None:

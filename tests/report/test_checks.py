@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from html import unescape
 from typing import Any
 
 import pandas as pd
@@ -25,6 +26,7 @@ from sightline.report.page import spanned, whole_cell
 def verdict(**change: Any) -> dict[str, Any]:
     row = {
         "name": "vit cls", "model": "vit", "method": "cls", "target": "", "layer": 3,
+        "best_layer": 3,
         "similarity": 0.2, "low": 0.1, "high": 0.3, "cross": 0.25, "difference": -0.05,
         "difference_low": -0.1, "difference_high": 0.02, "verdict": "pass", "guide": "reliable",
         "cascade": "sharp drop: reliable", "edge": 0.4, "training": math.nan, "images": 32,
@@ -83,6 +85,7 @@ def test_verdicts_stand_beside_the_guides_rule_and_do_not_rank() -> None:
 def measure(name: str, **change: Any) -> dict[str, Any]:
     row = {
         "name": name, "model": "vit", "method": name, "group": "attention", "target": "",
+        "layer": 3, "best_layer": 3,
         "measure": "deletion", "value": 0.3, "low": 0.2, "high": 0.4, "random": 0.5,
         "difference": -0.2, "difference_low": -0.3, "difference_high": -0.1, "better": "lower",
         "images": 8,
@@ -115,11 +118,24 @@ def test_faithfulness_is_bold_where_it_is_better_than_the_random_map() -> None:
     assert better_than_random(measure("a", better="higher", difference_low=0.01))
 
 
+@pytest.mark.parametrize(
+    ("page", "row"), [(sanity_html, verdict()), (faithfulness_html, measure("cls"))]
+)
+def test_a_layer_that_is_no_longer_the_best_is_named(page: Any, row: dict[str, Any]) -> None:
+    said = unescape(words(page(pd.DataFrame([{**row, "layer": 11, "best_layer": 9}]))))
+    assert "vit cls: checked on layer 11; the leaderboard's best layer is 9." in said
+    assert "`sightline sanity` adds" in said
+    assert "best layer" not in words(page(pd.DataFrame([row])))
+    both = [{**row, "layer": 11, "best_layer": 9}, {**row, "layer": 9, "best_layer": 9}]
+    assert "best layer" not in words(page(pd.DataFrame(both)))
+
+
 def test_parts_are_sorted_by_average_precision_with_chance_beside() -> None:
     ends = {f"{one}_{end}": 0.5 for one in ("precision", "recall", "ap", "base")
             for end in ("low", "high")}  # fmt: skip
     rows = [
-        {"name": name, "group": "", "precision": 0.4, "recall": 0.4, "ap": ap, "base": 0.25,
+        {"name": name, "model": "m", "method": name, "target": "", "layer": 3, "best_layer": 3,
+         "group": "", "precision": 0.4, "recall": 0.4, "ap": ap, "base": 0.25,
          "images": 6, **ends}
         for name, ap in (("low", 0.2), ("high", 0.8))
     ]  # fmt: skip
@@ -141,16 +157,24 @@ def test_a_line_is_found_by_model_method_and_target() -> None:
     assert found is not None
     assert found["similarity"] == 0.9
     assert checked.verdict("vit", "rollout", "") is None
+    layers = Checked(sanity=pd.DataFrame([verdict(), verdict(layer=1, similarity=0.9)]))
+    for layer, similarity in ((1, 0.9), (3, 0.2), (2, 0.2)):
+        row = layers.verdict("vit", "cls", "", layer)
+        assert row is not None
+        assert row["similarity"] == similarity  # of another layer where its own was not checked
     assert Checked().verdict("vit", "cls", "") is None
     assert list(checked.files()) == ["sanity_results.csv"]
 
 
 def test_the_guides_rule_is_filled_in_where_it_was_tested() -> None:
-    rule = _sanity_rule(verdict())
-    assert rule.value == "0.200 (95% interval 0.100 to 0.300)"
+    rule = _sanity_rule(verdict(), 3)
+    assert rule.value == "0.200 (95% interval 0.100 to 0.300), layer 3"
+    other = _sanity_rule(verdict(), 2)
+    assert other.value.endswith(", layer 3; its scores are of layer 2")
+    assert _sanity_rule(verdict(layer=None), None).value == "0.200 (95% interval 0.100 to 0.300)"
     assert rule.guide == "reliable; cascade: sharp drop: reliable"
     assert rule.ours.startswith("pass: maps of other images 0.250, difference −0.050 (95% inter")
-    assert _sanity_rule(None) is _SANITY
+    assert _sanity_rule(None, 3) is _SANITY
 
 
 def test_cells_of_what_is_undefined() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sightline.checks.table import CHECKS
 from sightline.records import InputError
 from sightline.study import Study
-from sightline.study.asked_checks import FaithfulnessCheck, RandomisationCheck
+from sightline.study.asked_checks import FaithfulnessCheck, PartsCheck, RandomisationCheck
 from sightline.study.files import parse_study, to_yaml
 
 if TYPE_CHECKING:
@@ -75,6 +75,44 @@ checks: {parts: {models: [hf:vit]}}
     found = parse_study(text, "f.yml", tmp_path)
     assert found.checks.parts is not None
     assert found.checks.parts.models == (found.models[0].full,) == (f"hf:{tmp_path / 'vit'}",)
+
+
+@pytest.mark.parametrize(
+    ("layers", "read"),
+    [("last", "last"), (None, "last"), ("all", "all"), (-1, (-1,)), ([0, 2], (0, 2))],
+)
+def test_layers_are_words_or_numbers(layers: Any, read: Any) -> None:
+    found = study(checks={"parts": {"layers": layers}})
+    assert found.checks.parts is not None
+    assert found.checks.parts.layers == read
+    assert parse_study(to_yaml(found)) == found
+    assert study(checks=["parts"]).checks.parts == PartsCheck(layers="last")
+
+
+def test_best_layers_are_not_known_before_the_run() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"checks\.parts\.layers: best is chosen by scores, which a study has only after its "
+        r"run: .*`sightline sanity RUN` checks the best layers",
+    ):
+        study(checks={"parts": {"layers": "best"}})
+    with pytest.raises(InputError, match=r"layers: expected 'last', 'all', or numbers of layers"):
+        study(checks={"parts": {"layers": "first"}})
+
+
+def test_best_layers_that_a_run_has_chosen_are_kept_with_it() -> None:
+    entry = {"model": "demo/vit", "method": "cls", "layer": 9}
+    found = study(checks={"parts": {"layers": "best", "best_layers": [entry]}})
+    assert parse_study(to_yaml(found)) == found
+    parts = found.checks.parts
+    assert parts is not None
+    assert parts.select_best_layers("demo/vit", "cls", "") == (9,)
+    assert parts.select_best_layers("demo/vit", "cls", "label") == (9,)  # which explains no class
+    assert parts.select_best_layers("demo/vit", "rollout", "") == ()
+    with pytest.raises(InputError, match="unknown key 'layers'; did you mean 'layer'"):
+        study(checks={"parts": {"best_layers": [{**entry, "layers": 9}]}})
+    with pytest.raises(InputError, match="is there twice"):
+        study(checks={"parts": {"best_layers": [entry, entry]}})
 
 
 def test_checks_need_a_model() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline.analysis._checked import framed, of_check, side_by_side, stored_rows
 from sightline.analysis._material import mean, or_none
+from sightline.analysis.checked_layers import add_best_layers
 from sightline.checks.table import CURVES
 from sightline.records import InputError, UnknownNameError
 from sightline.results._catalogue import refuse
@@ -65,7 +66,9 @@ _FAITHFUL = (
 )
 
 
-def faithfulness_table(results: Results, *, confidence: float = 0.95) -> pd.DataFrame:
+def faithfulness_table(
+    results: Results, *, confidence: float = 0.95, metric: str | None = None
+) -> pd.DataFrame:
     """Return how well maps tell what the network relies on, by several measures.
 
     Parameters
@@ -74,16 +77,18 @@ def faithfulness_table(results: Results, *, confidence: float = 0.95) -> pd.Data
         Of a study with the check `faithfulness`.
     confidence
         Of the intervals.
+    metric
+        Of the leaderboard whose layer `best_layer` is, its default if not given.
 
     Returns
     -------
     DataFrame
-        model, method, group, target, layer, measure, value (mean over images), low, high, random
-        (the random map's mean on the same images), difference (value − random, paired by image;
-        NaN of `max_sensitivity` and `random_logit`, of which the random map has 0 and 1 whatever
-        the model), difference_low, difference_high, better (which values speak for a map: "higher",
-        "lower",
-        "zero"), images (with a defined value).
+        model, method, group, target, layer (that was checked), best_layer (that the leaderboard
+        reports), measure, value (mean over images), low, high, random (the random map's mean on the
+        same images), difference (value − random, paired by image; NaN of `max_sensitivity` and
+        `random_logit`, of which the random map has 0 and 1 whatever the model), difference_low,
+        difference_high, better (which values speak for a map: "higher", "lower", "zero"), images
+        (with a defined value).
 
     Raises
     ------
@@ -91,17 +96,18 @@ def faithfulness_table(results: Results, *, confidence: float = 0.95) -> pd.Data
         If the check was not run.
     """
     found = faithfulness_of(stored_rows(results, "faithfulness"), confidence=confidence)
+    found = add_best_layers(found, results, metric)
     return with_note(found, found.attrs["note"], so_far(results._tables))
 
 
 def faithfulness_curves(
-    results: Results, measure: str, *, confidence: float = 0.95
+    results: Results, measure: str, *, confidence: float = 0.95, metric: str | None = None
 ) -> pd.DataFrame:
     """Return the score of the class while more and more pixels are changed.
 
     Parameters
     ----------
-    results, confidence
+    results, confidence, metric
         See `faithfulness_table`.
     measure
         "deletion", "insertion", "road_morf", "road_lerf" or "pixel_flipping".
@@ -109,8 +115,8 @@ def faithfulness_curves(
     Returns
     -------
     DataFrame
-        model, method, group, target, layer, share (of the pixels that are changed), value (mean
-        over images), low, high, images.
+        model, method, group, target, layer, best_layer, share (of the pixels that are changed),
+        value (mean over images), low, high, images.
 
     Raises
     ------
@@ -121,10 +127,13 @@ def faithfulness_curves(
     """
     frame = stored_rows(results, "faithfulness")
     found = curves_of(frame, measure, confidence=confidence)
+    found = add_best_layers(found, results, metric)
     return with_note(found, found.attrs["note"], so_far(results._tables))
 
 
-def parts_table(results: Results, *, confidence: float = 0.95) -> pd.DataFrame:
+def parts_table(
+    results: Results, *, confidence: float = 0.95, metric: str | None = None
+) -> pd.DataFrame:
     """Return how well maps rank the parts whose removal changes the class.
 
     On drawn facades this is known for each part: the truth that other measures only come near to.
@@ -135,15 +144,17 @@ def parts_table(results: Results, *, confidence: float = 0.95) -> pd.DataFrame:
         Of a study of facades with the check `parts`.
     confidence
         Of the intervals.
+    metric
+        Of the leaderboard whose layer `best_layer` is, its default if not given.
 
     Returns
     -------
     DataFrame
-        model, method, group, target, layer, precision (share of deciding types of parts among the
-        first 3, or as many as decide), recall (share of the deciding types that are among the first
-        as many), ap (average precision of the ranking), base (share of the types that decide: what
-        chance gives precision and recall), background (share of the map on sky and ground), each
-        with its interval (precision_low, …), images (with a precision).
+        model, method, group, target, layer, best_layer, precision (share of deciding types of parts
+        among the first 3, or as many as decide), recall (share of the deciding types that are among
+        the first as many), ap (average precision of the ranking), base (share of the types that
+        decide: what chance gives precision and recall), background (share of the map on sky and
+        ground), each with its interval (precision_low, …), images (with a precision).
 
     Raises
     ------
@@ -151,6 +162,7 @@ def parts_table(results: Results, *, confidence: float = 0.95) -> pd.DataFrame:
         If the check was not run.
     """
     found = parts_of(stored_rows(results, "parts"), confidence=confidence)
+    found = add_best_layers(found, results, metric)
     return with_note(found, found.attrs["note"], so_far(results._tables))
 
 

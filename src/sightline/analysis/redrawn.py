@@ -47,14 +47,16 @@ class RedrawnMap(NamedTuple):
 
 
 def was_redrawn(results: Results) -> list[Mapping[str, Any]]:
-    """Return what a manifest says of the methods whose model's weights were drawn anew, once each.
+    """Return what a manifest says of the maps whose model's weights were drawn anew, once each.
 
-    Of several ways and draws it is the first.
+    There is an entry for each layer. Of several ways and draws it is the first.
     """
-    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    found: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     for one in results.manifest.get("checks", ()):
         if one["check"].startswith("randomisation/"):
-            found.setdefault((full_name(one), one["method"], one["target"]), one)
+            for layer in one["layers"]:
+                key = full_name(one), one["method"], one["target"], layer
+                found.setdefault(key, {**one, "layers": [layer]})
     return list(found.values())
 
 
@@ -77,7 +79,7 @@ def redrawn_maps(
     results
         Of the study.
     asked
-        Of `was_redrawn`; of several layers it is the last.
+        Of `was_redrawn`.
     sample
         The image.
     size
@@ -136,8 +138,8 @@ def _tried(
 
 
 def _layer(one: Mapping[str, Any]) -> int | None:
-    layers = [layer for layer in one["layers"] if layer is not None]
-    return int(layers[-1]) if layers else None
+    (layer,) = one["layers"]
+    return None if layer is None else int(layer)
 
 
 def _map(

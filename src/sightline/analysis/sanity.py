@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
+from sightline.analysis.checked_layers import add_best_layers
 from sightline.checks.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
 from sightline.records import InputError
 from sightline.records.checks import check_choice, check_confidence
@@ -63,6 +64,7 @@ def sanity_table(
     reading: Reading = "signed",
     way: Way = "full",
     confidence: float = 0.95,
+    metric: str | None = None,
 ) -> pd.DataFrame:
     """Return for each method whether its maps depend on what the network learnt.
 
@@ -89,17 +91,20 @@ def sanity_table(
         "full": all weights at once; of "top-down" and "bottom-up" the last stage, when all are.
     confidence
         Of the intervals.
+    metric
+        Of the leaderboard whose layer `best_layer` is, its default if not given.
 
     Returns
     -------
     DataFrame
-        model, method, target, layer, similarity, low, high, cross, difference, difference_low,
-        difference_high, verdict, guide (the guide's rule for the similarity: below 0.3 "reliable",
-        above 0.6 "unreliable", else "between"), cascade (its rule for the way from the top: "sharp
-        drop: reliable" where the similarity is below 0.3 within two stages, "high throughout:
-        unreliable" where it is above 0.6 at all, else "gradual: acceptable"; "" where no such way
-        is stored), edge (similarity to the edges of the image), training (to the map of the same
-        network trained from another seed), images, seeds. ``attrs["counts"]`` counts verdicts.
+        model, method, target, layer (that was checked), best_layer (that the leaderboard reports),
+        similarity, low, high, cross, difference, difference_low, difference_high, verdict, guide
+        (the guide's rule for the similarity: below 0.3 "reliable", above 0.6 "unreliable", else
+        "between"), cascade (its rule for the way from the top: "sharp drop: reliable" where the
+        similarity is below 0.3 within two stages, "high throughout: unreliable" where it is above
+        0.6 at all, else "gradual: acceptable"; "" where no such way is stored), edge (similarity to
+        the edges of the image), training (to the map of the same network trained from another
+        seed), images, seeds. ``attrs["counts"]`` counts verdicts.
 
     Raises
     ------
@@ -120,6 +125,7 @@ def sanity_table(
         confidence=confidence,
         partners=_partners(results),
     )
+    found = add_best_layers(found, results, metric)
     return with_note(found, found.attrs["note"], so_far(results._tables))
 
 
@@ -130,12 +136,13 @@ def cascade_table(
     measure: Similarity = "spearman",
     reading: Reading = "signed",
     confidence: float = 0.95,
+    metric: str | None = None,
 ) -> pd.DataFrame:
     """Return how similar maps stay while a network's weights are drawn anew, stage by stage.
 
     Parameters
     ----------
-    results, measure, reading, confidence
+    results, measure, reading, confidence, metric
         See `sanity_table`.
     way
         "top-down" (from the output), "bottom-up", "single" (each stage alone), "full".
@@ -143,9 +150,9 @@ def cascade_table(
     Returns
     -------
     DataFrame
-        model, method, target, layer, stage (from 0 in the order of the way; -1: nothing is drawn
-        anew, and the similarity is 1), name, similarity, low, high, cross, edge, training (see
-        `sanity_table`), accuracy (of the network at this stage, mean over images and draws),
+        model, method, target, layer, best_layer, stage (from 0 in the order of the way; -1: nothing
+        is drawn anew, and the similarity is 1), name, similarity, low, high, cross, edge, training
+        (see `sanity_table`), accuracy (of the network at this stage, mean over images and draws),
         accuracy_low, accuracy_high, images, seeds.
 
     Raises
@@ -155,6 +162,7 @@ def cascade_table(
     """
     frame = stored_rows(results, "randomisation")
     found = cascade_of(frame, way=way, measure=measure, reading=reading, confidence=confidence)
+    found = add_best_layers(found, results, metric)
     return with_note(found, found.attrs["note"], so_far(results._tables))
 
 

@@ -1005,7 +1005,10 @@ class SanityLine(Answer):
     model: str
     method: str
     target: str
-    layer: int | str | None
+    layer: int | None = Field(description="Layer that was checked.")
+    best_layer: int | None = Field(
+        description="Layer that the leaderboard reports for these maps; null without layers."
+    )
     similarity: float | None = Field(
         description="Of maps of the trained and the randomised network; mean over images and draws."
     )
@@ -1061,7 +1064,10 @@ class CascadeLine(Answer):
     model: str
     method: str
     target: str
-    layer: int | str | None
+    layer: int | None = Field(description="Layer that was checked.")
+    best_layer: int | None = Field(
+        description="Layer that the leaderboard reports for these maps; null without layers."
+    )
     cross: float | None = Field(description="Similarity to the map of another image.")
     edge: float | None = Field(description="Similarity to the edges of the image.")
     training: float | None = Field(
@@ -1088,7 +1094,10 @@ class FaithfulnessLine(Answer):
     method: str
     group: str
     target: str
-    layer: int | str | None
+    layer: int | None = Field(description="Layer that was checked.")
+    best_layer: int | None = Field(
+        description="Layer that the leaderboard reports for these maps; null without layers."
+    )
     measure: str
     value: float | None
     low: float | None
@@ -1119,7 +1128,10 @@ class RemovalLine(Answer):
     method: str
     group: str
     target: str
-    layer: int | str | None
+    layer: int | None = Field(description="Layer that was checked.")
+    best_layer: int | None = Field(
+        description="Layer that the leaderboard reports for these maps; null without layers."
+    )
     points: tuple[Point, ...] = Field(description="x is the share of pixels that are changed.")
 
 
@@ -1138,7 +1150,10 @@ class PartsLine(Answer):
     method: str
     group: str
     target: str
-    layer: int | str | None
+    layer: int | None = Field(description="Layer that was checked.")
+    best_layer: int | None = Field(
+        description="Layer that the leaderboard reports for these maps; null without layers."
+    )
     precision: float | None = Field(description="Share of the parts ranked first that decide.")
     precision_low: float | None = Field(description="Lower end of its 95% interval.")
     precision_high: float | None = Field(description="Upper end.")

@@ -1,7 +1,7 @@
 """The command that checks whether maps depend on the model, and the model on what they show."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ from sightline.cli.option_words import split_commas
 from sightline.cli.options import TablesJsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import frame_blocks, frame_records, note_lines
-from sightline.cli.studies import RunOptions, run_and_watch
+from sightline.cli.studies import RunOptions, is_scored, run_and_watch, run_checked
 from sightline.records import InputError, SightlineError
 from sightline.records.words import counted
 
@@ -38,6 +38,7 @@ _TITLES = {
     "correct": "Do maps score better where the model is right?",
     "agreement": "Do methods show the same?",
 }
+_EVERY = ("images", "methods", "layers")  # options of all checks
 # By the way of randomising; verdicts are about one that ends with all weights.
 _CASCADES = {"top-down": "cascade", "bottom-up": "cascade-bottom-up", "single": "cascade-single"}
 
@@ -65,6 +66,14 @@ def sanity(
     ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Only these methods of the study, separated by commas.")
+    ] = None,
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            help="Which layers: best (which the leaderboard reports), last (of the study's), all, "
+            "or numbers separated by commas. Of a study file as it says, last by default; of "
+            "results best by default, next to those that were checked before."
+        ),
     ] = None,
     measure: Annotated[
         Similarity,
@@ -103,8 +112,11 @@ def sanity(
 ) -> None:
     """Check whether maps depend on the model, and whether the model relies on what they show.
 
-    Of a study file, runs it with its checks; of a store without checks, adds them to it; of a
-    store with checks, shows what they found. Stopped, the same command goes on where it was.
+    Of a study file, runs it with its checks; of a run without checks, adds them to it; of a run
+    with checks, shows what they found. Stopped, the same command goes on where it was.
+
+    The layers that the leaderboard reports are checked: where a run has checked others, these are
+    added. The table has the layer of each line, and a note where it is not the best one.
 
     Options change the checks that the store's study asks for; those that are not named stay, and
     what was computed for others is kept and there again when they are asked for.
@@ -113,7 +125,7 @@ def sanity(
     """
     if csv is not None and csv.exists() and not csv.is_dir():
         raise InputError(f"--csv {csv}: is a file; give a folder")
-    asked = _asked(checks, ways, seeds, images, methods)
+    asked = _asked(checks, ways, seeds, images, methods, layers)
     options = RunOptions(out, workers, device or "", skip_bad)
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # a run talks
         path = _stored(where, asked, options)
@@ -138,7 +150,12 @@ def sanity(
 
 
 def _asked(
-    checks: str | None, ways: str | None, seeds: int | None, images: int | None, methods: str | None
+    checks: str | None,
+    ways: str | None,
+    seeds: int | None,
+    images: int | None,
+    methods: str | None,
+    layers: str | None = None,
 ) -> dict[str, Any]:
     """Return what the options say of checks; nothing where none is given."""
     found: dict[str, Any] = {}
@@ -146,33 +163,91 @@ def _asked(
         found["checks"] = split_commas(checks)
     given = {"ways": ways and split_commas(ways), "seeds": seeds, "images": images}
     given["methods"] = methods and split_commas(methods)
+    given["layers"] = layers and _read_layers(layers)
     return found | {name: value for name, value in given.items() if value is not None}
+
+
+def _read_layers(text: str) -> str | list[int]:
+    """Return a word for layers, or their numbers."""
+    if text in ("best", "last", "all"):
+        return text
+    try:
+        return [int(part) for part in split_commas(text)]
+    except ValueError:
+        raise InputError(
+            f"--layers must be best, last, all or numbers separated by commas; got {text!r}"
+        ) from None
 
 
 def _stored(where: Path, asked: dict[str, Any], options: RunOptions) -> Path:
     """Return the folder of results with the checks that are asked for, which may be run first."""
     from sightline.study import load_study
 
+    command = ["sanity", str(where), *_again(asked)]
     if where.is_dir():
-        from sightline.store import open_store
-
-        store = open_store(where)
-        study = load_study(store.study_path)
-        if not asked and _has_all(store, study):
-            return where
-        if study.name != where.resolve().name:
-            raise InputError(
-                f"{where}: holds the study {study.name!r}; to add checks, its folder must have "
-                "the same name"
-            )
-        options = _as_before(options._replace(out=where.resolve().parent), store.manifest())
-        study = _with_checks(study, asked, kept=True)
-    else:
-        study = _with_checks(load_study(where), asked)
+        return _added(where, asked, options, command)
+    study = load_study(where)
     options = options._replace(device=options.device or "cpu")
-    done = run_and_watch(study, options, ["sanity", str(where), *_again(asked)])
+    if asked.get("layers") == "best":
+        checked = _with_checks(study, {**asked, "layers": "last"})
+        done = run_checked(study, checked, options, command)[-1]
+    else:
+        done = run_and_watch(_with_checks(study, asked), options, command)
     show(f"Results: {done.store.path}")
     return done.store.path
+
+
+def _added(where: Path, asked: dict[str, Any], options: RunOptions, command: Sequence[str]) -> Path:
+    """Return the folder of a run, with the checks that it lacks."""
+    from sightline.store import open_store
+    from sightline.store.lock import is_held
+    from sightline.study import load_study
+
+    store = open_store(where)
+    study = load_study(store.study_path)
+    named = study.name == where.resolve().name
+    if not asked and _has_all(store, study) and (not named or is_held(store.lock_path)):
+        return where  # nothing can be added: the tables say which layers were checked
+    layers = asked.get("layers", "best")
+    wanted = None
+    if layers != "best" or is_scored(store, study):
+        wanted = _merged(study, asked, store)
+        if wanted.checks == study.checks and _has_all(store, study):
+            return where
+    if not named:
+        raise InputError(
+            f"{where}: holds the study {study.name!r}; to add checks, its folder must have "
+            "the same name"
+        )
+    options = _as_before(options._replace(out=where.resolve().parent), store.manifest())
+    options = options._replace(device=options.device or "cpu")
+    if wanted is None:  # best layers are known once all is scored
+        run_and_watch(study, options, command)
+        wanted = _merged(study, asked, store)
+    done = run_and_watch(wanted, options, command)
+    show(f"Results: {done.store.path}")
+    return done.store.path
+
+
+def _merged(study: "Study", asked: dict[str, Any], store: "Store") -> "Study":
+    """Return a study with its checks and those that are asked for, of the layers they are of.
+
+    By default the layers that the leaderboard reports are checked next to those of the study.
+    """
+    from sightline.analysis import choose_best_layers
+    from sightline.results import open_results
+
+    own = dict(study.checks.asked())
+    layers = asked.get("layers")
+    if layers not in (None, "best"):
+        return _with_checks(study, asked, kept=True)
+    checked = _with_checks(study, {**asked, "layers": "last"} if layers else asked, kept=True)
+    names = asked.get("checks") or [name for name, _ in checked.checks.asked()]
+    alone = names if layers else [name for name in names if name not in own]
+    with open_results(store.path) as results:
+        checked = choose_best_layers(checked, results, alone, alone=True)
+        others = [name for name in names if name not in alone]
+        return choose_best_layers(checked, results, others)
 
 
 def _has_all(store: "Store", study: "Study") -> bool:
@@ -207,7 +282,8 @@ def _again(asked: dict[str, Any]) -> list[str]:
     """Return the options that ask for the same again."""
     words = []
     for name, value in asked.items():
-        words += [f"--{name}", ",".join(value) if isinstance(value, list) else str(value)]
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words += [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
     return words
 
 
@@ -226,9 +302,11 @@ def _with_checks(study: "Study", asked: dict[str, Any], *, kept: bool = False) -
             raise InputError(f"--{key}: is of the check randomisation, got {', '.join(names)}")
     section: dict[str, Any] = {name: dict(own.get(name, {})) for name in names}
     for name, options in section.items():
-        for key in ("images", "methods", *(("ways", "seeds") * (name == "randomisation"))):
+        for key in (*_EVERY, *(("ways", "seeds") * (name == "randomisation"))):
             if key in asked:
                 options[key] = asked[key]
+        if "layers" in asked:
+            options.pop("best_layers", None)
     section = {**own, **section} if kept else section
     return Study.from_dict({**values, "checks": section}, "checks")
 
@@ -387,8 +465,9 @@ def _cascades(frame: "pd.DataFrame", title: str) -> "Iterator[Table | str]":
         columns: dict[str, list[Any]] = {"stage": [stages[one] for one in order]}
         for names, line in some.groupby(keys, sort=False, dropna=False):
             values = dict(zip(line["stage"], line["similarity"], strict=True))
-            told = " ".join(text for text in map(str, names[1:]) if text not in ("", "<NA>", "nan"))
-            name = str(names[0]) if str(names[0]) not in columns else f"{names[0]} {told}"
+            method, target, layer = names
+            name = f"{method}" if pd.isna(layer) else f"{method} layer {layer}"
+            name = f"{name} {target}" if name in columns else name
             columns[name] = [round(values.get(one, float("nan")), 3) for one in order]
         accuracy = some.groupby("stage")["accuracy"].mean()
         columns["accuracy"] = [accuracy.get(one, float("nan")) for one in order]
@@ -434,6 +513,8 @@ def _short(frame: "pd.DataFrame") -> "pd.DataFrame":
     columns: list[tuple[str, Any]] = []
     hidden = {name for pair in ends.values() for name in pair}
     hidden |= {"group", "seeds", "images", "right_images", "wrong_images", "edge", "training"}
+    if "best_layer" in frame and frame["best_layer"].equals(frame["layer"]):
+        hidden.add("best_layer")
     for name in (str(one) for one in frame if one not in hidden):
         columns.append((name, frame[name]))
         if name in ends:

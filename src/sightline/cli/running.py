@@ -58,7 +58,28 @@ def plan_lines(plan: "Plan") -> list[str]:
     for left in plan.left_out:
         lacking.setdefault(f"{left.model} ({left.why})", []).append(left.method)
     lines += [f"Does not fit {model}: {', '.join(names)}" for model, names in lacking.items()]
-    return [*lines, *plan.notes]
+    return [*lines, *_checked_layers(plan), *plan.notes]
+
+
+def _checked_layers(plan: "Plan") -> Iterator[str]:
+    """Yield which layers are checked, checks of the same layers together."""
+    layers: dict[str, dict[str, set[int]]] = {}
+    for source in plan.sources:
+        if source.part and source.layers != (None,):
+            name = " ".join(filter(None, (source.name, source.method, source.target)))
+            own = layers.setdefault(source.part, {}).setdefault(name, set())
+            own.update(layer for layer in source.layers if layer is not None)
+    parts: dict[str, list[str]] = {}
+    for part, known in layers.items():
+        said = "; ".join(f"{name} {_format_layers(sorted(known[name]))}" for name in known)
+        parts.setdefault(said, []).append(part)
+    for said, names in parts.items():
+        yield f"Layers checked ({', '.join(names)}): {said}"
+
+
+def _format_layers(layers: Sequence[int]) -> str:
+    """Return layers in words: "layer 9", "layers 9, 11"."""
+    return f"layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
 
 
 def expected_blocks(found: Sequence["Expected"], workers: int) -> "list[Table | str]":
@@ -92,7 +113,9 @@ def _lines(found: Sequence["Expected"]) -> "list[tuple[tuple[str, str, str], lis
     for number, one in enumerate(found):
         source = one.source
         check = source.check.rpartition("/")[0] or source.check
-        method = f"{source.method}: {check}" if check else source.method
+        layers = [layer for layer in source.layers if layer is not None] if check else []
+        where = f", {_format_layers(layers)}" if layers else ""
+        method = f"{source.method}: {check}{where}" if check else source.method
         own = -1 if check else number  # a method may be there with several seeds
         lines.setdefault((source.name, method, source.target, own), []).append(one)
     return [(names[:3], some) for names, some in lines.items()]

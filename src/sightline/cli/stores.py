@@ -67,11 +67,16 @@ def _skipped(run: "Run") -> dict[str, str]:
     return dict(run.plan.skipped or {})
 
 
-def finished_lines(run: "Run", program: str) -> list[str]:
-    """Return what a run did, where its results are, and what to do with them."""
-    rows = f"{counted(run.rows, 'row')} of {counted(run.maps, 'map')} in {timespan(run.seconds)}"
-    what = f"Stored: {rows}" if run.finished else "Nothing was left to do"
-    path = run.store.path
+def finished_lines(runs: "Sequence[Run]", program: str) -> list[str]:
+    """Return what the runs of a study did, where its results are, and what to do with them."""
+    rows, maps, finished = (
+        sum(getattr(run, name) for run in runs) for name in ("rows", "maps", "finished")
+    )
+    seconds = timespan(sum(run.seconds for run in runs))
+    what = "Nothing was left to do"
+    if finished:
+        what = f"Stored: {counted(rows, 'row')} of {counted(maps, 'map')} in {seconds}"
+    path = runs[-1].store.path
     command = shlex.join([program, "show", str(path)])
     return [what, f"Results: {path}", f"Next, look at them again:\n  {command}"]
 

@@ -22,9 +22,19 @@ from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from sightline.executors import Run
+    from sightline.store import Store
     from sightline.study import Study
 
-__all__ = ["RunOptions", "demo", "new", "run", "run_and_watch", "schema"]
+__all__ = [
+    "RunOptions",
+    "demo",
+    "is_scored",
+    "new",
+    "run",
+    "run_and_watch",
+    "run_checked",
+    "schema",
+]
 
 Kind: TypeAlias = Literal["facades", "folder", "maps"]
 
@@ -146,7 +156,7 @@ def run(
         _show_expected(loaded, options)
         return
     done = run_and_watch(loaded, options, ["run", str(study)])
-    show(*summary_blocks(done.store.path), *finished_lines(done, own_name()))
+    show(*summary_blocks(done.store.path), *finished_lines([done], own_name()))
 
 
 def demo(
@@ -180,14 +190,14 @@ def demo(
 
     options = RunOptions(out, workers, profile=profile)
     study = photos_study() if photos else demo_study()
-    done = run_and_watch(study, options, ["demo", *(["--photos"] if photos else [])])
-    path = done.store.path
+    runs = run_checked(study, study, options, ["demo", *(["--photos"] if photos else [])])
+    path = runs[-1].store.path
     with open_results(path) as results:
         show(*leaderboard_blocks(results.leaderboard(), results.study["name"]))
         show(*layer_lines(results.layer_progression()))
     compared = ("gradcam", "centre") if photos else ("cls", "centre")
     lines = demo_lines(path, own_name(), compared, checked=bool(study.checks))
-    show(*finished_lines(done, own_name()), *lines)
+    show(*finished_lines(runs, own_name()), *lines)
     if not photos:
         show(_demo_prototypes(path))
     if with_report:
@@ -256,6 +266,50 @@ def run_and_watch(study: "Study", options: RunOptions, command: Sequence[str]) -
         show(f"Stopped: {stored} stored. To go on:\n  {_again(command, options)}")
         raise typer.Exit(130)
     return done
+
+
+def run_checked(
+    study: "Study", checked: "Study", options: RunOptions, command: Sequence[str]
+) -> "list[Run]":
+    """Run a study, then its checks on the layers that its leaderboard reports.
+
+    Parameters
+    ----------
+    study
+        What is scored; its own checks are not run.
+    checked
+        The same study with the checks, whatever layers they ask for.
+    options, command
+        See `run_and_watch`.
+    """
+    from sightline.analysis import choose_best_layers
+    from sightline.results import open_results
+    from sightline.store import Store
+    from sightline.study import Study
+
+    names = [name for name, _ in checked.checks.asked()]
+    store, runs = Store(options.out / study.name), []
+    if not names or not is_scored(store, study):
+        plain = Study.from_dict({**study.to_dict(), "checks": {}})
+        runs.append(run_and_watch(plain, options, command))
+    if names:
+        with open_results(store.path) as results:
+            checked = choose_best_layers(checked, results, names, alone=True)
+        runs.append(run_and_watch(checked, options, command))
+    return runs
+
+
+def is_scored(store: "Store", study: "Study") -> bool:
+    """Return whether a run has all scores of a study, whatever its checks."""
+    if not store.manifest_path.exists():
+        return False
+    manifest, values = store.manifest(), study.to_dict()
+    stored = manifest.get("study", {})
+    same = all(stored.get(key) == values[key] for key in values if key not in _NO_SCORES)
+    return same and set(store.tasks()) <= store.done()
+
+
+_NO_SCORES = ("checks", "engine")  # keys of a study that change no score
 
 
 def _again(command: Sequence[str], options: RunOptions) -> str:

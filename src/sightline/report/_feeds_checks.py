@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from sightline.analysis._material import or_none
 from sightline.checks.table import CURVES, SIMILARITIES, STAGED, WHOLE
 from sightline.records import InputError
 from sightline.records.words import counted
@@ -97,19 +98,20 @@ def named_lines(store: StoreFigures, table: pd.DataFrame) -> pd.DataFrame:
     """Put what figures call a line before a table of model, method, target, layer.
 
     Lines of the leaderboard keep their names there; what only checks have is called by what tells
-    it apart. Of several layers of one line, each is named.
+    it apart. The layer that was checked, where there is one, ends the name.
     """
+    import pandas as pd
+
     from sightline.figures.lines import line_names
 
     keys = table[["model", "method", "target"]].astype(str)
     called = store.lines().called
     own = line_names(table[["model", "method", "target"]]) if len(table) else []
-    layers = table.assign(**keys).groupby(list(keys), sort=False)["layer"].transform("nunique")
     names = []
-    rows = zip(keys.itertuples(index=False, name=None), own, table["layer"], layers, strict=True)
-    for key, alone, layer, several in rows:
+    rows = zip(keys.itertuples(index=False, name=None), own, table["layer"], strict=True)
+    for key, alone, layer in rows:
         name = _name(called, cast("tuple[str, str, str]", key), alone)
-        names.append(f"{name} layer {layer}" if several > 1 else name)
+        names.append(name if pd.isna(layer) else f"{name} layer {layer}")
     found = table.copy()
     found.attrs = dict(table.attrs)
     if "name" in found:
@@ -244,14 +246,12 @@ def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
     named = named_lines(store, measured)
     table = rows_of_choice(named[named["model"] == model], choice._replace(model=model))
     image = choice.image or store.examples().median
-    asked = [one for one in was_redrawn(store.results) if _is_in(one, table)][:_ROWS]
+    table = _with_one_layer(table)
+    known = dict(zip(_map_keys(table), table["name"], strict=True))
+    asked = [one for one in was_redrawn(store.results) if _entry_key(one) in known][:_ROWS]
     sample = store.scenes.dataset.by_id(image)
     maps, note = redrawn_maps(store.results, asked, sample, size=_DRAWN, progress=store.progress)
-    names = {
-        (row["model"], row["method"], row["target"]): row["name"]
-        for row in table.to_dict("records")
-    }
-    pairs = {names[one.model, one.method, one.target]: one for one in maps}
+    pairs = {known[one.model, one.method, one.target, one.layer]: one for one in maps}
     if not pairs:
         raise InputError(note or "no model of the study could be run again")
     shown = table[table["name"].isin(pairs)].rename(columns={"similarity": "value", "images": "n"})
@@ -259,7 +259,7 @@ def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
         store.pictures.image(image),
         {name: one.trained for name, one in pairs.items()},
         {name: one.redrawn for name, one in pairs.items()},
-        shown.drop(columns=["model", "method", "target", "layer"]),
+        shown.drop(columns=["model", "method", "target", "layer", "best_layer"]),
         signs={name: one.sign for name, one in pairs.items()},
     )
     more = f"{len(pairs)} of {len(table)} methods" if len(pairs) < len(table) else ""
@@ -281,10 +281,24 @@ def _draws(table: pd.DataFrame) -> str:
     return counted(int(seeds.max()) if len(seeds) else 0, "draw")
 
 
-def _is_in(one: Any, table: pd.DataFrame) -> bool:
-    full = full_name(one)
-    same = (table["model"] == full) & (table["method"] == one["method"])
-    return bool((same & (table["target"] == one["target"])).any())
+def _with_one_layer(table: pd.DataFrame) -> pd.DataFrame:
+    """Return verdicts of one layer of each method: the best where it was checked, else the last."""
+    best = table["layer"].eq(table["best_layer"]).fillna(value=False)
+    order = table.assign(is_best=best).sort_values(["is_best", "layer"], kind="stable")
+    kept = order.drop_duplicates(["model", "method", "target"], keep="last").index
+    return table.loc[sorted(kept)].reset_index(drop=True)
+
+
+def _map_keys(table: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return which map each row is about: model, method, target and layer."""
+    columns = [table[name].tolist() for name in ("model", "method", "target")]
+    return list(zip(*columns, or_none(table["layer"]), strict=True))
+
+
+def _entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return which map an entry of `was_redrawn` is about."""
+    (layer,) = entry["layers"]
+    return full_name(entry), entry["method"], entry["target"], layer
 
 
 def _sanity_missing(store: StoreFigures) -> str:

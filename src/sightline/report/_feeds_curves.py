@@ -169,7 +169,7 @@ def _layer_changes(store: StoreFigures, choice: Choice) -> Drawn:
     )
     table = every if choice.model is None else every[every["model"] == choice.model]
     table = rows_of_choice(with_keys(table), choice, "maps of several layers")
-    table = named_lines(store, table.assign(layer=0)).assign(layer=table["layer"])
+    table = named_lines(store, table.assign(layer=None)).assign(layer=table["layer"])
     table["group"] = groups_of(store, table)
     drawn = table.rename(columns={"spearman": "value", "images": "n"})
     about = counted(drawn["name"].nunique(), "method")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sightline.analysis import find_unchecked
+from sightline.analysis._material import or_none
 from sightline.records import SightlineError
 from sightline.records.words import counted
 from sightline.report._feeds_checks import named_lines, stored_checks
@@ -94,13 +96,16 @@ class Checked:
         """Whether weights were made random, so that the report has a section about it."""
         return self.sanity is not None or "randomisation" in self.missing
 
-    def verdict(self, model: str, method: str, target: str) -> dict[Any, Any] | None:
-        """Return the row of a line in the table of verdicts."""
+    def verdict(
+        self, model: str, method: str, target: str, layer: int | None = None
+    ) -> dict[Any, Any] | None:
+        """Return the row of a line in the table of verdicts: of its layer, if that was checked."""
         if self.sanity is None:
             return None
         same = (self.sanity["model"] == model) & (self.sanity["method"] == method)
         found = self.sanity[same & (self.sanity["target"] == target)].to_dict("records")
-        return found[0] if found else None
+        same_layer = (row for row in found if or_none([row["layer"]]) == [layer])
+        return next(same_layer, next(iter(found), None))
 
 
 def read_checks(figures: StoreFigures, scored: Scored) -> Checked:
@@ -195,7 +200,19 @@ def sanity_html(table: pd.DataFrame) -> str:
         f"{', '.join(parts)}.{_blind_words(table)}{_few_words(table)}</p>"
     )
     warning = f'<div class="note"><p>{escape(NOT_FAITHFUL)}</p></div>'
-    return f"{lead}{_sanity_table(table)}{warning}"
+    return f"{lead}{_layer_note(table)}{_sanity_table(table)}{warning}"
+
+
+def _layer_note(table: pd.DataFrame) -> str:
+    """Return which maps are not checked on the layer that the leaderboard reports."""
+    sentences = [
+        f"{name}: checked on {layers}; the leaderboard's best layer is {best}."
+        for name, layers, best in find_unchecked(table)
+    ]
+    if not sentences:
+        return ""
+    advice = "`sightline sanity` adds the checks of these layers."
+    return f'<div class="note"><p>{escape(" ".join([*sentences, advice]))}</p></div>'
 
 
 _VERDICTS = {"pass": "pass", "fail": "fail", "cannot tell": "cannot be told"}
@@ -295,7 +312,7 @@ def faithfulness_html(table: pd.DataFrame) -> str:
     tables = "\n".join(
         _faithfulness_table(str(model), rows) for model, rows in table.groupby("model", sort=False)
     )
-    return f"{lead}{tables}{warning}"
+    return f"{lead}{_layer_note(table)}{tables}{warning}"
 
 
 def _faithfulness_table(model: str, table: pd.DataFrame) -> str:
@@ -354,7 +371,8 @@ def parts_html(table: pd.DataFrame) -> str:
         "style the model misses are left out. Means over images with 95% intervals in brackets. "
         "Whether the network uses all that decides, or does so on other data, is not said."
     )
-    return table_html(heads, rows, label="Parts that decide", caption=caption)
+    made = table_html(heads, rows, label="Parts that decide", caption=caption)
+    return f"{_layer_note(table)}{made}"
 
 
 _PARTS = ("precision", "recall", "ap", "base")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.analysis._material import or_none
 from sightline.records import SightlineError
 from sightline.records.words import counted
 from sightline.report import words
@@ -93,7 +94,7 @@ def find(
 def _verdict_row(scored: Scored, name: str, checked: Checked | None) -> dict[Any, Any] | None:
     line = _line(scored, name)
     found = checked or Checked()
-    return found.verdict(line["model"], line["method"], line["target"])
+    return found.verdict(line["model"], line["method"], line["target"], line["layer"])
 
 
 def _of_weights(scored: Scored, best: str, checked: Checked | None) -> Finding | None:
@@ -101,13 +102,11 @@ def _of_weights(scored: Scored, best: str, checked: Checked | None) -> Finding |
     row = _verdict_row(scored, best, checked)
     if row is None:
         return None
-    found = sanity_words(best, row)
-    mine = _line(scored, best)["layer"]
-    layer = row["layer"] if row["layer"] == row["layer"] else None
-    if layer is not None and mine is not None and int(layer) != mine:
+    mine, (layer,) = _line(scored, best)["layer"], or_none([row["layer"]])
+    found = sanity_words(best if layer is None else f"{best} layer {layer}", row)
+    if layer is not None and mine is not None and layer != mine:
         found = found._replace(
-            text=f"{found.text} Tested on maps of layer {int(layer)}; its scores are of layer "
-            f"{mine}."
+            text=f"{found.text} Tested on maps of layer {layer}; its scores are of layer {mine}."
         )
     return found
 
@@ -384,7 +383,8 @@ def guide_rules(
     for metric, bounds in _RULES.items():
         if metric in scored.metrics:
             rules.append(_bound_rule(scored, name, metric, bounds))
-    rules.append(_sanity_rule(_verdict_row(scored, name, checked)))
+    row = _verdict_row(scored, name, checked)
+    rules.append(_sanity_rule(row, _line(scored, name)["layer"]))
     rules.append(_correct_rule(scored, predictions))
     return name, rules
 
@@ -448,7 +448,7 @@ _SANITY = GuideRule(
 )
 
 
-def _sanity_rule(row: dict[Any, Any] | None) -> GuideRule:
+def _sanity_rule(row: dict[Any, Any] | None, scored_layer: int | str | None) -> GuideRule:
     """Judge the similarity to maps of random weights, where it was tested."""
     if row is None:
         return _SANITY
@@ -461,6 +461,10 @@ def _sanity_rule(row: dict[Any, Any] | None) -> GuideRule:
         f"({interval_words(row['difference_low'], row['difference_high'])})"
     )
     value = f"{number(row['similarity'])} ({interval_words(row['low'], row['high'])})"
+    (layer,) = or_none([row["layer"]])
+    if layer is not None:
+        value += f", layer {layer}"
+        value += f"; its scores are of layer {scored_layer}" * (layer != scored_layer)
     return _SANITY._replace(value=value, guide=guide, ours=ours)
 
 

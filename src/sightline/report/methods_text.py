@@ -344,8 +344,8 @@ def _checks(results: Results) -> list[tuple[str, str, tuple[str, ...]]]:
     if ways:
         seeds = len({one[2] for one in drawn if len(one) > 2})
         told = f"{_listed([_WAYS[way] for way in ways])}, {counted(seeds, 'time')}"
-        parts.append(("Sanity checks", _SANITY.format(ways=told, images=_images(results)),
-                      ()))  # fmt: skip
+        text = _SANITY.format(ways=told, images=_images(results))
+        parts.append(("Sanity checks", text + _layers(results, "randomisation"), ()))
     measures = dict.fromkeys(
         one for entry in made if entry["part"] == "faithfulness"
         for one in entry["options"].get("measures") or ()
@@ -353,10 +353,10 @@ def _checks(results: Results) -> list[tuple[str, str, tuple[str, ...]]]:
     if measures:
         items = tuple(_MEASURES[one] for one in _MEASURES if one in measures)
         text = _FAITHFULNESS.format(images=_images(results, "faithfulness"))
-        parts.append(("Faithfulness", text, items))
+        parts.append(("Faithfulness", text + _layers(results, "faithfulness"), items))
     if any(one["part"] == "parts" for one in made):
-        parts.append(("Parts that decide", _PARTS.format(images=_images(results, "parts")),
-                      ()))  # fmt: skip
+        text = _PARTS.format(images=_images(results, "parts"))
+        parts.append(("Parts that decide", text + _layers(results, "parts"), ()))
     return parts
 
 
@@ -364,6 +364,17 @@ def _images(results: Results, check: str = "randomisation") -> str:
     """Return on how many images a check was made."""
     chunks = results.manifest.get("checked", {}).get(check, ())
     return counted(sum(len(one["images"]) for one in chunks), "image")
+
+
+def _layers(results: Results, check: str) -> str:
+    """Write which layers of methods with layers were checked."""
+    section = results.study.get("checks", {}).get(check, {})
+    layers = section.get("layers") or "last"
+    words = {"last": ["the last layer"], "all": ["all layers"], "best": []}
+    said = words.get(layers) if isinstance(layers, str) else [f"layers {_listed(map(str, layers))}"]
+    if section.get("best_layers"):
+        said = [*(said or []), "the layer with the best score"]
+    return f" Of methods with layers, {_listed(said)} was checked." if said else ""
 
 
 _WAYS = {

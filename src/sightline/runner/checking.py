@@ -85,10 +85,11 @@ def check_sources(
             if lacking := _lacking(name, source, model):
                 left_out.append(LeftOut(source.name, f"{name} of {source.method}", lacking))
                 continue
-            layers = _layers(check, source, model)
-            base = replace(source, kind="check", heads=(None,), layers=layers, part=name)
-            base = replace(base, batch=min(base.batch, batches.get(base.limited_as, base.batch)))
-            found += (_sealable(one) for one in _checks_of(study, base, name, check, shelf))
+            for layers in _layers(name, check, source, model):
+                base = replace(source, kind="check", heads=(None,), layers=layers, part=name)
+                batch = min(base.batch, batches.get(base.limited_as, base.batch))
+                base = replace(base, batch=batch)
+                found += (_sealable(one) for one in _checks_of(study, base, name, check, shelf))
     _check_any(study, found, left_out)
     return found, left_out
 
@@ -113,7 +114,7 @@ def _unasked(name: str, check: MapCheck, sources: Sequence[Source]) -> Iterator[
 def _sealable(source: Source) -> Source:
     """Return a source with a key of its own until it is sealed."""
     names = source.part, source.name, source.method, source.target, source.check
-    return replace(source, key=" ".join(names))
+    return replace(source, key=" ".join([*names, *map(str, source.layers)]))
 
 
 def _check_any(study: Study, found: Sequence[Source], left_out: Sequence[LeftOut]) -> None:
@@ -190,11 +191,38 @@ def _lacking(name: str, source: Source, model: Model) -> str:
     return f"needs a class, the target is {source.target}" * (source.target in _CLASSLESS)
 
 
-def _layers(check: MapCheck, source: Source, model: Model) -> tuple[int | None, ...]:
-    """Return the layers that are checked: the last of the study's unless others are asked for."""
+def _layers(
+    name: str, check: MapCheck, source: Source, model: Model
+) -> list[tuple[int | None, ...]]:
+    """Return the layers of a source that are checked, those together that one pass serves.
+
+    Best layers that are not among those of the study's section have sources of their own, so that
+    the keys of the others stay what they are.
+    """
     if source.layers == (None,):
-        return (None,)
-    if check.layers is None:
+        return [(None,)]
+    best = check.select_best_layers(source.name, source.method, source.target)
+    for layer in best:
+        if layer not in source.layers:
+            raise InputError(
+                f"checks: {name}: best_layers: {source.name} {source.method}: layer must be one "
+                f"that the study scores ({', '.join(map(str, source.layers))}), got {layer}"
+            )
+    if check.layers == "best" and not best:
+        target = f" target {source.target}" if source.target else ""
+        raise InputError(
+            f"checks: {name}: best_layers: none of {source.name} {source.method}{target}; "
+            "`sightline sanity RUN` chooses it"
+        )
+    first = _section_layers(check, source, model)
+    return [*([first] if first else []), *((layer,) for layer in best if layer not in first)]
+
+
+def _section_layers(check: MapCheck, source: Source, model: Model) -> tuple[int | None, ...]:
+    """Return the layers that the section asks for, whatever scores say."""
+    if check.layers == "best":
+        return ()
+    if check.layers == "last":
         return (max(layer for layer in source.layers if layer is not None),)
     try:
         return model.layer_indices(check.layers)

@@ -1,6 +1,6 @@
 """Studies: the frozen, saved description of a run, and the YAML file it is read from."""
 
-from sightline.study.asked_checks import Checks
+from sightline.study.asked_checks import CheckedLayer, Checks
 from sightline.study.benchmark import (
     Benchmark,
     DataChoice,
@@ -20,6 +20,7 @@ from sightline.study.template import (
 
 __all__ = [
     "Benchmark",
+    "CheckedLayer",
     "Checks",
     "Data",
     "DataChoice",

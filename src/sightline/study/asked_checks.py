@@ -2,7 +2,7 @@
 
 # Annotations are read when the classes are made, so they are not put off.
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -19,7 +19,14 @@ from sightline.study import fields
 from sightline.study.part import Part
 from sightline.study.problems import found_problems, problem, shown
 
-__all__ = ["Checks", "FaithfulnessCheck", "MapCheck", "PartsCheck", "RandomisationCheck"]
+__all__ = [
+    "CheckedLayer",
+    "Checks",
+    "FaithfulnessCheck",
+    "MapCheck",
+    "PartsCheck",
+    "RandomisationCheck",
+]
 
 _RANDOMISED = CHECKS["randomisation"].options
 _REMOVED = CHECKS["faithfulness"].options
@@ -32,6 +39,21 @@ _Names: TypeAlias = Annotated[tuple[str, ...], _LISTED, _DISTINCT] | None
 _Images: TypeAlias = Annotated[int, Field(ge=2, le=_MOST)]
 
 
+class CheckedLayer(Part):
+    """A layer that a leaderboard reported, chosen to be checked.
+
+    Examples
+    --------
+    >>> CheckedLayer(model="demo/vit", method="cls", layer=9).target
+    ''
+    """
+
+    model: str = Field(min_length=1, description="Full name of the model, as in the results")
+    method: str = Field(min_length=1, description="Name of the method")
+    target: str = Field(default="", description="What maps explain; empty for those of no class")
+    layer: Annotated[int, Field(ge=0, le=fields.INDEX)] = Field(description="Layer, from 0")
+
+
 class MapCheck(Part):
     """What all checks share: which maps are checked."""
 
@@ -42,14 +64,47 @@ class MapCheck(Part):
         default=None, description="Only these of the study's models, by full name; null for all"
     )
     layers: Annotated[
-        Literal["all"] | tuple[int, ...] | None,
+        Literal["best", "last", "all"] | tuple[int, ...],
         BeforeValidator(
-            lambda value: None if value is None else fields.read_layers(value),
-            json_schema_input_type=Literal["all"] | int | list[int] | None,
+            fields.read_checked_layers,
+            json_schema_input_type=Literal["best", "last", "all"] | int | list[int] | None,
         ),
     ] = Field(
-        default=None, description="Layers of methods that have some; null for the study's last"
+        default="last",
+        description="Layers of methods that have some: last or null (of the study's), all, a "
+        "number or a list; best: those of best_layers alone",
     )
+    best_layers: Annotated[
+        tuple[CheckedLayer, ...],
+        BeforeValidator(fields.listed, json_schema_input_type=list[CheckedLayer]),
+    ] = Field(
+        default=(),
+        description="Layers that the leaderboard reported, checked as well: `sightline sanity RUN` "
+        "chooses and writes them",
+    )
+
+    @model_validator(mode="after")
+    def _has_best(self) -> Self:
+        if self.layers == "best" and not self.best_layers:
+            text = (
+                "best is chosen by scores, which a study has only after its run: write last, all "
+                "or numbers of layers here, run the study, and `sightline sanity RUN` checks the "
+                "best layers"
+            )
+            raise problem(text, "layers")
+        for place, layer in enumerate(self.best_layers):
+            if layer in self.best_layers[:place]:
+                raise problem(f"{layer} is there twice", "best_layers", place)
+        return self
+
+    def select_best_layers(self, model: str, method: str, target: str) -> tuple[int, ...]:
+        """Return the layers that were chosen for one configuration; none where none were.
+
+        Maps that explain no class are there under an empty target, whatever they are measured by.
+        """
+        own = [one for one in self.best_layers if (one.model, one.method) == (model, method)]
+        exact = tuple(one.layer for one in own if one.target == target)
+        return exact or tuple(one.layer for one in own if not one.target)
 
 
 class RandomisationCheck(MapCheck):
@@ -141,8 +196,12 @@ class Checks(Part):
 
     @model_serializer(mode="wrap")
     def _asked_alone(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what was not asked for: no value would say so in a file."""
-        return {name: one for name, one in handler(self).items() if one is not None}
+        """Leave out checks that were not asked for, and best layers where none were chosen."""
+        found = {name: one for name, one in handler(self).items() if one is not None}
+        for options in found.values():
+            if not options["best_layers"]:
+                del options["best_layers"]
+        return found
 
     def asked(self) -> Iterator[tuple[str, MapCheck]]:
         """Yield the checks that are asked for, with their names."""

@@ -20,6 +20,7 @@ __all__ = [
     "at_least_one",
     "listed",
     "plain_mapping",
+    "read_checked_layers",
     "read_heads",
     "read_layers",
     "read_percentiles",
@@ -100,6 +101,15 @@ def split_name(text: str) -> tuple[str, str]:
 def read_layers(value: Any) -> Any:
     """Return "all", or numbers of layers."""
     return value if _is(value, "all") else _numbers(value, "'all', or numbers of layers")
+
+
+def read_checked_layers(value: Any) -> Any:
+    """Return "best", "last" (for null too), "all", or numbers of layers."""
+    if value is None:
+        return "last"
+    if isinstance(value, str) and value in ("best", "last", "all"):
+        return value
+    return _numbers(value, "'last', 'all', or numbers of layers")
 
 
 def read_heads(value: Any) -> Any:

@@ -20,6 +20,7 @@ from sightline.records import InputError, UnknownNameError
 from sightline.records.choices import SIGNS, Fit, Labelling, Sign, Ties
 from sightline.study import fields
 from sightline.study.asked_checks import (
+    CheckedLayer,
     Checks,
     FaithfulnessCheck,
     PartsCheck,
@@ -489,6 +490,8 @@ _CHECKS: dict[str | int, type[BaseModel]] = {
 def _owner(place: Place) -> type[BaseModel]:
     """Return the class whose keys are allowed at a place."""
     if place and place[0] == "checks":
+        if "best_layers" in place:
+            return CheckedLayer
         return _CHECKS[place[1]] if len(place) > 1 else Checks
     return _PARTS[place[0]] if place else Study
 

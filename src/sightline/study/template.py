@@ -411,12 +411,13 @@ resolution: grid
 # asked for. randomisation: do maps change when what the network learnt is replaced by random
 # numbers? faithfulness: does the model's score change when what a map ranks first is taken away?
 # parts (facades only): do maps rank first the parts that decide the class? Each takes `methods`,
-# `models` (some of the study's; null for all) and `layers` (null for the study's last). With the
+# `models` (some of the study's; null for all) and `layers` (last: the study's last; all; or
+# numbers). The best layer is known only after the run: `sightline sanity RUN` checks it. With the
 # usual options written out:
 #   checks:
-#     randomisation: {ways: [full, top-down], seeds: 5, images: 32}
-#     faithfulness: {measures: null, steps: 20, images: 32}
-#     parts: {images: 64}
+#     randomisation: {ways: [full, top-down], seeds: 5, images: 32, layers: last}
+#     faithfulness: {measures: null, steps: 20, images: 32, layers: last}
+#     parts: {images: 64, layers: last}
 # checks: {}
 
 # What runs the study: local, this machine, or ray, a Ray cluster. workers is how many processes

@@ -151,8 +151,10 @@ export interface CascadeLine {
   method: string;
   /** What is explained; empty: no class. */
   target: string;
-  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
-  layer: number | string | null;
+  /** Layer that was checked. */
+  layer: number | null;
+  /** Layer that the leaderboard reports for these maps; null without layers. */
+  best_layer: number | null;
   /** Similarity to the map of another image. */
   cross: number | null;
   /** Similarity to the edges of the image. */
@@ -631,8 +633,10 @@ export interface FaithfulnessLine {
   group: string;
   /** What is explained; empty: no class. */
   target: string;
-  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
-  layer: number | string | null;
+  /** Layer that was checked. */
+  layer: number | null;
+  /** Layer that the leaderboard reports for these maps; null without layers. */
+  best_layer: number | null;
   /** What is measured, as /api/checks lists it. */
   measure: string;
   /** The score; null: undefined. */
@@ -1351,8 +1355,10 @@ export interface PartsLine {
   group: string;
   /** What is explained; empty: no class. */
   target: string;
-  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
-  layer: number | string | null;
+  /** Layer that was checked. */
+  layer: number | null;
+  /** Layer that the leaderboard reports for these maps; null without layers. */
+  best_layer: number | null;
   /** Share of the parts ranked first that decide. */
   precision: number | null;
   /** Lower end of its 95% interval. */
@@ -2055,8 +2061,10 @@ export interface RemovalLine {
   group: string;
   /** What is explained; empty: no class. */
   target: string;
-  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
-  layer: number | string | null;
+  /** Layer that was checked. */
+  layer: number | null;
+  /** Layer that the leaderboard reports for these maps; null without layers. */
+  best_layer: number | null;
   /** x is the share of pixels that are changed. */
   points: Point[];
 }
@@ -2401,8 +2409,10 @@ export interface SanityLine {
   method: string;
   /** What is explained; empty: no class. */
   target: string;
-  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
-  layer: number | string | null;
+  /** Layer that was checked. */
+  layer: number | null;
+  /** Layer that the leaderboard reports for these maps; null without layers. */
+  best_layer: number | null;
   /** Of maps of the trained and the randomised network; mean over images and draws. */
   similarity: number | null;
   /** Lower end of the 95% interval; null where there is none. */
@@ -3584,6 +3594,8 @@ export type CheckSanityQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
   /** By what maps are compared, or what is measured; as /api/checks lists them. */
   measure?: string | null;
   /** Whether maps are compared as they are, or by size of values. */
@@ -3592,7 +3604,7 @@ export type CheckSanityQuery = {
   way?: string | null;
 };
 
-export const checkSanityWords: readonly string[] = ["v", "model", "method", "target", "measure", "reading", "way"];
+export const checkSanityWords: readonly string[] = ["v", "model", "method", "target", "metric", "measure", "reading", "way"];
 
 /** Verdicts: do maps depend on what the model learnt? */
 export function checkSanity(query: CheckSanityQuery = {}, asked?: Asked): Promise<Sanity> {
@@ -3608,6 +3620,8 @@ export type CheckCascadeQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
   /** By what maps are compared, or what is measured; as /api/checks lists them. */
   measure?: string | null;
   /** Whether maps are compared as they are, or by size of values. */
@@ -3616,7 +3630,7 @@ export type CheckCascadeQuery = {
   way?: string | null;
 };
 
-export const checkCascadeWords: readonly string[] = ["v", "model", "method", "target", "measure", "reading", "way"];
+export const checkCascadeWords: readonly string[] = ["v", "model", "method", "target", "metric", "measure", "reading", "way"];
 
 /** Similarity of maps as one part of the network after the other is redrawn */
 export function checkCascade(query: CheckCascadeQuery = {}, asked?: Asked): Promise<Cascade> {
@@ -3634,9 +3648,11 @@ export type CheckFaithfulnessQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
 };
 
-export const checkFaithfulnessWords: readonly string[] = ["measure", "v", "model", "method", "target"];
+export const checkFaithfulnessWords: readonly string[] = ["measure", "v", "model", "method", "target", "metric"];
 
 /** Does the answer of the model depend on what maps rank first? */
 export function checkFaithfulness(query: CheckFaithfulnessQuery = {}, asked?: Asked): Promise<Faithfulness> {
@@ -3654,9 +3670,11 @@ export type CheckCurvesQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
 };
 
-export const checkCurvesWords: readonly string[] = ["measure", "v", "model", "method", "target"];
+export const checkCurvesWords: readonly string[] = ["measure", "v", "model", "method", "target", "metric"];
 
 /** The score of the class as pixels are changed */
 export function checkCurves(query: CheckCurvesQuery = {}, asked?: Asked): Promise<RemovalCurves> {
@@ -3672,9 +3690,11 @@ export type CheckPartsQuery = {
   method?: string | null;
   /** What is explained. */
   target?: string | null;
+  /** A score that the study stored, metric[@threshold]. */
+  metric?: string | null;
 };
 
-export const checkPartsWords: readonly string[] = ["v", "model", "method", "target"];
+export const checkPartsWords: readonly string[] = ["v", "model", "method", "target", "metric"];
 
 /** Do maps rank first the parts that decide? */
 export function checkParts(query: CheckPartsQuery = {}, asked?: Asked): Promise<Parts> {

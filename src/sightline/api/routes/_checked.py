@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import pandas as pd
 from fastapi import Depends, Query
 
-from sightline.api.choice import MethodWord, ModelWord, TargetWord, read_words
-from sightline.api.problems import Refusal, not_found, of_store, wrong
+from sightline.api.choice import MethodWord, MetricWord, ModelWord, TargetWord, read_words
+from sightline.api.problems import Refusal, naming, not_found, of_store, wrong
 from sightline.api.routes._cells import layer_of, records
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import Answer, Reading
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AskedCheck",
     "AskedRedraw",
+    "CheckParams",
+    "CheckParamsDep",
     "CheckWords",
     "MeasureWord",
     "RedrawnWords",
@@ -33,6 +35,7 @@ __all__ = [
     "frame_of",
     "kept_lines",
     "line_key",
+    "read_metric",
     "need",
     "one_of",
     "stock_of",
@@ -73,6 +76,16 @@ class AskedCheck:
     method: MethodWord = None
     target: TargetWord = None
 
+
+@dataclass(frozen=True, slots=True)
+class CheckParams(AskedCheck):
+    """Which lines of a check, and whose best layers they are compared with."""
+
+    metric: MetricWord = None
+
+
+CheckParamsDep = Annotated[CheckParams, Depends(read_words(CheckParams))]
+"""Query parameters of a check: the type of a parameter."""
 
 CheckWords = Annotated[AskedCheck, Depends(read_words(AskedCheck))]
 """Words of a route about checks: the type of a parameter."""
@@ -118,7 +131,7 @@ def need(served: Served, *names: str) -> None:
     if not stored:
         raise not_found(
             "no checks are stored: the study ran none. List them under `checks` in the study's "
-            "file and run it again, or run `sightline sanity STORE`"
+            "file and run it again, or run `sightline sanity RUN`"
         )
     if not set(names) & set(stored):
         raise not_found(
@@ -213,13 +226,25 @@ def frame_of(served: Served, key: Hashable, make: Callable[[], pd.DataFrame]) ->
         return keep(served, ("check", key), make)
 
 
+def read_metric(served: Served, params: CheckParams) -> str:
+    """Return the score whose leaderboard the checked layers are compared with.
+
+    Raises
+    ------
+    Refusal
+        422, if it is not stored.
+    """
+    with naming("metric"):
+        return str(served.name(params.metric))
+
+
 # --- lines ---------------------------------------------------------------------------------------
 
 
 def filled(kind: type[T], line: Mapping[str, Any], **more: Any) -> T:
     """Return a line of an answer out of a line of a table, which may have further columns."""
     known = {name: line[name] for name in kind.model_fields if name in line}
-    for name in ("layer", "layer_one", "layer_other"):
+    for name in ("layer", "best_layer", "layer_one", "layer_other"):
         if name in known:
             known[name] = layer_of(known[name])
     return kind(**known | more)

@@ -20,13 +20,14 @@ from sightline.api.routes._cells import point, records, to_table
 from sightline.api.routes._checked import (
     STUDIED,
     AskedRedraw,
-    CheckWords,
+    CheckParamsDep,
     MeasureWord,
     RedrawnWords,
     filled,
     frame_of,
     kept_lines,
     one_of,
+    read_metric,
     stock_of,
     stored_checks,
 )
@@ -101,15 +102,18 @@ def _readings(measured: Collection[str]) -> tuple[Reading, ...]:
     "drawn anew, beside the similarity to maps of other images. `verdict` compares the two (fail: "
     "the lower end of the difference above 0.1, or of the similarity above 0.6; pass: the upper "
     "end of the difference below 0.1), `guide` and `cascade` say what the guide's rule says. "
-    "Verdicts do not rank methods.",
+    "Verdicts do not rank methods. `layer` was checked, `best_layer` is the one that the "
+    "leaderboard of `metric` reports.",
 )
-def check_sanity(served: Here, words: CheckWords, how: RedrawnWords) -> Sanity:
+def check_sanity(served: Here, params: CheckParamsDep, how: RedrawnWords) -> Sanity:
     """Return the verdicts."""
-    asked = _asked(served, how, WHOLE)
+    asked, metric = _asked(served, how, WHOLE), read_metric(served, params)
     frame = frame_of(
-        served, ("sanity", tuple(asked.items())), lambda: sanity_table(served.results, **asked)
+        served,
+        ("sanity", metric, tuple(asked.items())),
+        lambda: sanity_table(served.results, metric=metric, **asked),
     )
-    lines = tuple(filled(SanityLine, line) for line in kept_lines(served, words, frame))
+    lines = tuple(filled(SanityLine, line) for line in kept_lines(served, params, frame))
     return Sanity(**asked, lines=lines, note=frame.attrs["note"])
 
 
@@ -137,13 +141,15 @@ def _asked(served: Served, how: AskedRedraw, ways: tuple[str, ...]) -> dict[str,
     "network (stage −1) on; beside it what maps of other images, edges and another training reach, "
     "and the accuracy that the model has left.",
 )
-def check_cascade(served: Here, words: CheckWords, how: RedrawnWords) -> Cascade:
+def check_cascade(served: Here, params: CheckParamsDep, how: RedrawnWords) -> Cascade:
     """Return similarities by stage."""
-    asked = _asked(served, how, STAGED)
+    asked, metric = _asked(served, how, STAGED), read_metric(served, params)
     frame = frame_of(
-        served, ("cascade", tuple(asked.items())), lambda: cascade_table(served.results, **asked)
+        served,
+        ("cascade", metric, tuple(asked.items())),
+        lambda: cascade_table(served.results, metric=metric, **asked),
     )
-    lines = kept_lines(served, words, frame)
+    lines = kept_lines(served, params, frame)
     found = tuple(_cascade_line(list(group)) for _, group in groupby(lines, key=_key))
     return Cascade(**asked, lines=found, note=frame.attrs["note"])
 
@@ -170,14 +176,19 @@ def _cascade_line(stages: list[dict[str, Any]]) -> CascadeLine:
     "the same images. `better` says which values are better; `measure` leaves one of them.",
 )
 def check_faithfulness(
-    served: Here, words: CheckWords, measure: MeasureWord = None
+    served: Here, params: CheckParamsDep, measure: MeasureWord = None
 ) -> Faithfulness:
     """Return measures of faithfulness."""
     measured = stock_of(served, "faithfulness").measures["faithfulness"]
     known = [name for name in MEASURES if name in measured]
     asked = known if measure is None else [one_of("measure", measure, known)]
-    frame = frame_of(served, "faithfulness", lambda: faithfulness_table(served.results))
-    lines = kept_lines(served, words, frame)
+    metric = read_metric(served, params)
+    frame = frame_of(
+        served,
+        ("faithfulness", metric),
+        lambda: faithfulness_table(served.results, metric=metric),
+    )
+    lines = kept_lines(served, params, frame)
     return Faithfulness(
         measures=tuple(asked),
         lines=tuple(filled(FaithfulnessLine, one) for one in lines if one["measure"] in asked),
@@ -194,17 +205,23 @@ def check_faithfulness(
     "map ranks them, and x is the share that was changed. `measure` is one of `curves` of "
     "/api/checks, the first unless given.",
 )
-def check_curves(served: Here, words: CheckWords, measure: MeasureWord = None) -> RemovalCurves:
+def check_curves(
+    served: Here, params: CheckParamsDep, measure: MeasureWord = None
+) -> RemovalCurves:
     """Return curves of removal."""
     measured = stock_of(served, "faithfulness").measures["faithfulness"]
     known = [name for name in MEASURES if f"{name}{_CURVE}" in measured]
     if not known:
         raise not_found("no curves are stored: the study measured none that has any")
-    asked = one_of("measure", measure, known)
-    frame = frame_of(served, ("curves", asked), lambda: faithfulness_curves(served.results, asked))
+    asked, metric = one_of("measure", measure, known), read_metric(served, params)
+    frame = frame_of(
+        served,
+        ("curves", asked, metric),
+        lambda: faithfulness_curves(served.results, asked, metric=metric),
+    )
     lines = tuple(
         _removal_line(list(group))
-        for _, group in groupby(kept_lines(served, words, frame), key=_key)
+        for _, group in groupby(kept_lines(served, params, frame), key=_key)
     )
     return RemovalCurves(measure=asked, lines=lines, note=frame.attrs["note"])
 
@@ -227,11 +244,12 @@ def _removal_line(points: list[dict[str, Any]]) -> RemovalLine:
     "taken away. A line for each model and method: precision, recall and average precision of what "
     "the map ranks first, with the share of deciding parts as chance.",
 )
-def check_parts(served: Here, words: CheckWords) -> Parts:
+def check_parts(served: Here, params: CheckParamsDep) -> Parts:
     """Return how well deciding parts are found."""
     stock_of(served, "parts")
-    frame = frame_of(served, "parts", lambda: parts_table(served.results))
-    lines = tuple(filled(PartsLine, one) for one in kept_lines(served, words, frame))
+    metric = read_metric(served, params)
+    frame = frame_of(served, ("parts", metric), lambda: parts_table(served.results, metric=metric))
+    lines = tuple(filled(PartsLine, one) for one in kept_lines(served, params, frame))
     return Parts(lines=lines, note=frame.attrs["note"])
 
 

@@ -7,7 +7,7 @@ import type { DataSet } from "../../export";
 import { useWord } from "../../url";
 import { useRandomised, waysFor } from "./filters";
 import { groupBy } from "../../tables";
-import { keyOf, layerText, nameAmong, dotted } from "./lines";
+import { dotted, keyOf, layeredName } from "./lines";
 import { NoLine } from "./notes";
 import { accuracySeries, referenceSeries, similaritySeries, stagesOf } from "./stages";
 import { similarityName, stageTick, unitDomain } from "./words";
@@ -15,12 +15,12 @@ import { similarityName, stageTick, unitDomain } from "./words";
 const PANELS = ["model", "line"] as const;
 type PanelsBy = (typeof PANELS)[number];
 
-const COLUMNS = ["model", "method", "target", "layer", "stage", "name", "similarity", "low", "high"];
+const COLUMNS = ["model", "method", "target", "layer", "best_layer", "stage", "name", "similarity", "low", "high"];
 
 function dataOf(lines: readonly CascadeLine[]): DataSet {
   const rows = lines.flatMap((line) =>
     line.points.map((p) => [
-      ...[line.model, line.method, line.target, line.layer, p.stage, p.name, p.similarity, p.low, p.high],
+      ...[line.model, line.method, line.target, line.layer, line.best_layer, p.stage, p.name, p.similarity, p.low, p.high],
       ...[line.cross, line.edge, line.training, p.accuracy, p.accuracy_low, p.accuracy_high, p.images, line.seeds],
     ]),
   );
@@ -41,7 +41,7 @@ function CascadePanel({ title, lines, measure }: PanelProps) {
   const stages = stagesOf(first);
   const alone = lines.length === 1;
   const series: LineSeries[] = [
-    ...lines.map((line) => ({ ...similaritySeries(line, nameAmong(line, lines, false)), band: alone })),
+    ...lines.map((line) => ({ ...similaritySeries(line, layeredName(line, lines)), band: alone })),
     ...(alone ? referenceSeries(first) : []),
     accuracySeries(first),
   ];
@@ -69,7 +69,7 @@ function Panels({ answer, by }: { answer: Cascade; by: PanelsBy }) {
   if (lines.length === 0) return <NoLine />;
   const groups =
     by === "line"
-      ? lines.map((line) => [dotted(line.model, nameAmong(line, lines, false), layerText(line.layer)), [line]] as const)
+      ? lines.map((line) => [dotted(line.model, layeredName(line, lines)), [line]] as const)
       : [...groupBy(lines, ({ model }) => model)];
   return (
     <div className="checks-panels">

@@ -7,7 +7,7 @@ import { seriesOf } from "./curves";
 import { countsFor } from "./failures";
 import { waysFor } from "./filters";
 import { groupBy } from "../../tables";
-import { dotted, nameAmong } from "./lines";
+import { checkedLayer, dotted, layeredName, nameAmong } from "./lines";
 import { cascadeOf, sanityData } from "./links";
 import { measureRows } from "./measure_table";
 import { partsRow } from "./parts";
@@ -22,6 +22,7 @@ const sanity = (changes: Partial<SanityLine> = {}): SanityLine => ({
   method: "rollout",
   target: "",
   layer: 5,
+  best_layer: 5,
   similarity: 0.42,
   low: 0.3,
   high: 0.5,
@@ -109,9 +110,34 @@ describe("verdicts", () => {
   });
 });
 
+describe("the layer that was checked", () => {
+  const last = sanity({ layer: 11, best_layer: 9 });
+
+  it("is named, with the best layer of the leaderboard where that is another", () => {
+    expect(checkedLayer(last)).toBe("checked on layer 11; the leaderboard’s best layer is 9");
+    expect(checkedLayer(sanity())).toBe("layer 5");
+    expect(checkedLayer(sanity({ layer: null, best_layer: null }))).toBe("");
+  });
+
+  it("is part of the names of lines in charts, and of what is saved", () => {
+    const best = sanity({ layer: 9, best_layer: 9 });
+    expect(layeredName(best, [last, best])).toBe("rollout · layer 9");
+    expect(differenceRow(best, [best]).detail).toBe("pass · layer 9");
+    const { columns, rows } = sanityData({ measure: "spearman", reading: "signed", way: "full", lines: [last], note: "" });
+    expect(["layer", "best_layer"].map((name) => rows[0]?.[columns.indexOf(name)])).toEqual([11, 9]);
+  });
+
+  it("keeps the curves of two layers of a method apart", () => {
+    const curve = { model: "m", method: "cls", group: "attention", target: "", best_layer: 9, points: [] };
+    const series = seriesOf([{ ...curve, layer: 9 }, { ...curve, layer: 11 }]);
+    expect(new Set(series.map(({ key }) => key)).size).toBe(2);
+    expect(series[0]?.name).toBe("cls · layer 9");
+  });
+});
+
 describe("a cascade", () => {
   const line: CascadeLine = {
-    ...{ model: "m", method: "cls", target: "", layer: 2, cross: 0.3, edge: null, training: 0.5, seeds: 5 },
+    ...{ model: "m", method: "cls", target: "", layer: 2, best_layer: 2, cross: 0.3, edge: null, training: 0.5, seeds: 5 },
     points: [-1, 0, 1].map((stage) => ({
       ...{ stage, name: ["", "head", "layer2"][stage + 1] ?? "", similarity: 1 - 0.3 * (stage + 1), low: null, high: null },
       ...{ accuracy: stage < 0 ? 0.9 : 0.25, accuracy_low: 0.1, accuracy_high: 1, images: 8 },
@@ -145,7 +171,7 @@ describe("a cascade", () => {
 
 describe("faithfulness", () => {
   const faithful = (changes: Partial<FaithfulnessLine> = {}): FaithfulnessLine => ({
-    ...{ model: "m", method: "cls", group: "attention", target: "", layer: 2, measure: "deletion", value: 0.3, low: 0.2, high: 0.4 },
+    ...{ model: "m", method: "cls", group: "attention", target: "", layer: 2, best_layer: 2, measure: "deletion", value: 0.3, low: 0.2, high: 0.4 },
     ...{ random: 0.5, difference: -0.2, difference_low: -0.3, difference_high: -0.1, better: "lower", images: 8 },
     ...changes,
   });
@@ -168,7 +194,7 @@ describe("faithfulness", () => {
 
   it("tells baselines apart by their dashes", () => {
     const points = [{ x: 0, value: 1 }, { x: 1, value: null }] as never[];
-    const line = (method: string, group: string) => ({ model: "m", method, group, target: "", layer: null, points });
+    const line = (method: string, group: string) => ({ model: "m", method, group, target: "", layer: null, best_layer: null, points });
     const series = seriesOf([line("cls", "attention"), line("random", "baseline"), line("edge", "baseline")]);
     expect(series[0]?.look).toBeUndefined();
     expect(series[1]?.look?.dash).not.toBe(series[2]?.look?.dash);

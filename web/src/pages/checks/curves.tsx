@@ -8,14 +8,14 @@ import { percent, score } from "../../format";
 import { useParam } from "../../url";
 import { useViewWords } from "./filters";
 import { groupBy } from "../../tables";
-import { isBaseline } from "./lines";
+import { isBaseline, keyOf, layeredName } from "./lines";
 import { NoLine } from "./notes";
 import { MEASURE_WORDS, measureTitle, unitDomain } from "./words";
 
 const dataOf = (lines: readonly RemovalLine[]): DataSet => ({
-  columns: ["model", "method", "group", "share", "value", "low", "high"],
-  rows: lines.flatMap(({ model, method, group, points }) =>
-    points.map((p) => [model, method, group, p.x, p.value, p.low, p.high]),
+  columns: ["model", "method", "group", "layer", "best_layer", "share", "value", "low", "high"],
+  rows: lines.flatMap(({ model, method, group, layer, best_layer: best, points }) =>
+    points.map((p) => [model, method, group, layer, best, p.x, p.value, p.low, p.high]),
   ),
 });
 
@@ -30,8 +30,8 @@ export function seriesOf(lines: readonly RemovalLine[]): LineSeries[] {
     const baseline = isBaseline(line);
     if (baseline) grey += 1;
     return {
-      key: line.method,
-      name: line.method,
+      key: keyOf(line),
+      name: layeredName(line, lines),
       points: line.points.map(({ x, value, low, high, n }) => ({ x, y: value, low, high, n })),
       ...(baseline
         ? { look: { colour: "var(--soft)", dash: DASHES[(grey - 1) % DASHES.length] ?? "", marker: "square" as const }, band: false }

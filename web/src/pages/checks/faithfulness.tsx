@@ -9,7 +9,7 @@ import { to, useParam } from "../../url";
 import { faithfulnessData, MeasureTable } from "./measure_table";
 import { useViewWords } from "./filters";
 import { groupBy } from "../../tables";
-import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
+import { checkedLayer, dotted, isBaseline, keyOf, nameAmong } from "./lines";
 import { Caution, NoLine } from "./notes";
 import { againstRandom, MEASURE_WORDS, measureTitle } from "./words";
 
@@ -21,7 +21,7 @@ function rowOf(line: FaithfulnessLine, lines: readonly FaithfulnessLine[], curve
   return {
     key: keyOf(line),
     label: nameAmong(line, lines, false),
-    detail: dotted(baseline ? "baseline" : AGAINST[againstRandom(line)], layerText(line.layer)),
+    detail: dotted(baseline ? "baseline" : AGAINST[againstRandom(line)], checkedLayer(line)),
     value: line.value,
     low: line.low,
     high: line.high,

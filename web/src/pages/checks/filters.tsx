@@ -57,11 +57,11 @@ function namesFor(view: View, study: StudyInfo, checks: CheckList | undefined) {
   };
 }
 
-function MetricField() {
+function MetricField({ label }: { label: string }) {
   const table = useMetricTable().data;
   const titles = useTitles();
   if (!table) return null;
-  return <AddressField name="metric" label="Score" options={metricChoices(table.stored, titles)} usual={table.default} />;
+  return <AddressField name="metric" label={label} options={metricChoices(table.stored, titles)} usual={table.default} />;
 }
 
 function layersOf(study: StudyInfo, model: string | null): Choosable[] {
@@ -89,7 +89,7 @@ export function FilterBar({ view, checks }: BarProps) {
     ),
     reading: () => <AddressField name="reading" label="Maps are read" options={named(checks?.readings ?? [], READING_NAMES)} usual="signed" />,
     way: () => <WayField view={view} ways={checks?.ways ?? []} />,
-    metric: () => <MetricField />,
+    metric: () => <MetricField label={VIEW_INFO[view].needs ? "Best layer by" : "Score"} />,
     model: () => <AddressField name="model" label="Model" options={withAll(best || "all models", named(models))} usual="" />,
     method: () => <AddressField name="method" label="Method" options={withAll(best || "all methods", named(methods))} usual="" />,
     layer: () => <AddressField name="layer" label="Layer" options={withAll("best", layersOf(study, params.get("model")))} usual="" />,

@@ -5,6 +5,7 @@ export interface Studied {
   readonly method: string;
   readonly target?: string;
   readonly layer?: number | string | null;
+  readonly best_layer?: number | null;
   readonly group?: string;
 }
 
@@ -35,6 +36,16 @@ export function nameAmong(line: Studied, lines: readonly Studied[], model = true
 export function layerText(layer: number | string | null | undefined): string {
   return layer === null || layer === undefined || layer === "" ? "" : `layer ${layer}`;
 }
+
+/** The layer that was checked, and the leaderboard's best one where that is another. */
+export function checkedLayer({ layer, best_layer: best }: Studied): string {
+  const other = best !== null && best !== undefined && best !== layer;
+  return other ? `checked on ${layerText(layer)}; the leaderboard’s best layer is ${best}` : layerText(layer);
+}
+
+/** What a line is called in a chart of one model: with the layer that was checked. */
+export const layeredName = (line: Studied, lines: readonly Studied[]): string =>
+  dotted(nameAmong({ ...line, layer: null }, lines, false), checkedLayer(line));
 
 /** Maps that see no model. */
 export const isBaseline = ({ group }: Studied): boolean => group === "baseline";

@@ -11,7 +11,7 @@ export function cascadeOf({ model, method, target }: SanityLine): string {
 }
 
 const COLUMNS = [
-  ...(["model", "method", "target", "layer", "similarity", "low", "high", "cross", "difference"] as const),
+  ...(["model", "method", "target", "layer", "best_layer", "similarity", "low", "high", "cross", "difference"] as const),
   ...(["difference_low", "difference_high", "verdict", "guide", "cascade", "edge", "training", "images", "seeds"] as const),
 ];
 

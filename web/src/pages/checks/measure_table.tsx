@@ -4,11 +4,11 @@ import { DataTable, ExportMenu, Panel, Tip, type Column } from "../../components
 import type { DataSet } from "../../export";
 import { interval, score, signed } from "../../format";
 import { groupBy } from "../../tables";
-import { isBaseline, keyOf, layerText, nameAmong } from "./lines";
+import { checkedLayer, isBaseline, keyOf, nameAmong } from "./lines";
 import { againstRandom, MEASURE_WORDS, measureTitle } from "./words";
 
 const COLUMNS = [
-  ...(["model", "method", "group", "target", "layer", "measure", "value", "low", "high", "random"] as const),
+  ...(["model", "method", "group", "target", "layer", "best_layer", "measure", "value", "low", "high", "random"] as const),
   ...(["difference", "difference_low", "difference_high", "better", "images"] as const),
 ];
 
@@ -32,7 +32,7 @@ export function measureRows(lines: readonly FaithfulnessLine[]): Row[] {
     return {
       key,
       name: nameAmong(first, lines),
-      layer: layerText(first.layer),
+      layer: checkedLayer(first),
       baseline: isBaseline(first),
       by: new Map(some.map((line) => [line.measure, line])),
     };

@@ -33,7 +33,7 @@ export function NotStored({ needs, stored }: { needs: string; stored: readonly s
       </p>
       <pre className="checks-example">{`checks:\n  ${needs}: {}`}</pre>
       <p>
-        Or run <code>sightline sanity STORE</code>, which adds all checks to a store.{" "}
+        Or run <code>sightline sanity RUN</code>, which adds all checks to a run, of the layers that its leaderboard reports.{" "}
         <Link href={to.study()}>The file of this study</Link>
       </p>
     </Empty>

@@ -8,7 +8,7 @@ import { useWord } from "../../url";
 import { BackgroundPanel } from "./background";
 import { useViewWords } from "./filters";
 import { groupBy } from "../../tables";
-import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
+import { checkedLayer, dotted, isBaseline, keyOf, nameAmong } from "./lines";
 import { NoLine } from "./notes";
 
 const FIGURES = ["ap", "precision", "recall"] as const;
@@ -27,7 +27,7 @@ const FIGURE_SAYS: Readonly<Record<PartsFigure, string>> = {
 
 const ENDS = ["", "_low", "_high"] as const;
 const NUMBERS = [...FIGURES, "base" as const].flatMap((name) => ENDS.map((end) => `${name}${end}` as const));
-const COLUMNS = ["model", "method", "group", "target", "layer", ...NUMBERS, "images"] as const;
+const COLUMNS = ["model", "method", "group", "target", "layer", "best_layer", ...NUMBERS, "images"] as const;
 
 export const partsData = (lines: readonly PartsLine[]): DataSet => ({
   columns: COLUMNS,
@@ -40,7 +40,7 @@ export function partsRow(line: PartsLine, lines: readonly PartsLine[], figure: P
   return {
     key: keyOf(line),
     label: nameAmong(line, lines, false),
-    detail: dotted(baseline ? "baseline" : "", layerText(line.layer)),
+    detail: dotted(baseline ? "baseline" : "", checkedLayer(line)),
     value: line[figure],
     low: line[`${figure}_low`],
     high: line[`${figure}_high`],

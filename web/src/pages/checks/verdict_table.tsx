@@ -3,7 +3,7 @@ import type { Sanity, SanityLine } from "../../api/client";
 import { Chip, DataTable, ExportMenu, Link, Panel, Tip, type Column, type Tone } from "../../components";
 import { interval, score, signed } from "../../format";
 import { cascadeOf, sanityData } from "./links";
-import { keyOf, layerText, nameAmong } from "./lines";
+import { checkedLayer, keyOf, nameAmong } from "./lines";
 import { VERDICT_SAYS, VERDICT_TONES } from "./words";
 
 const GUIDE_TONES: Readonly<Record<string, Tone>> = { reliable: "good", between: "doubt", unreliable: "bad" };
@@ -32,7 +32,7 @@ function columnsOf(lines: readonly SanityLine[]): Column<SanityLine>[] {
       value: (line) => nameAmong(line, lines),
       render: (line) => (
         <>
-          <Link href={cascadeOf(line)}>{nameAmong(line, lines)}</Link> <small className="soft">{layerText(line.layer)}</small>
+          <Link href={cascadeOf(line)}>{nameAmong(line, lines)}</Link> <small className="soft">{checkedLayer(line)}</small>
         </>
       ),
     },

@@ -5,7 +5,7 @@ import { ChartFrame, IntervalRows, niceDomain, type Domain, type IntervalRow } f
 import { Chip, Loaded } from "../../components";
 import { useRandomised } from "./filters";
 import { cascadeOf, sanityData } from "./links";
-import { keyOf, nameAmong } from "./lines";
+import { dotted, keyOf, layerText, nameAmong } from "./lines";
 import { Caution, NoLine } from "./notes";
 import { VerdictTable } from "./verdict_table";
 import { similarityName, verdictCounts, VERDICT_COLOURS, VERDICT_SAYS, VERDICT_SIGNS, VERDICT_TONES, WAY_NAMES } from "./words";
@@ -14,7 +14,7 @@ export function differenceRow(line: SanityLine, lines: readonly SanityLine[]): I
   return {
     key: keyOf(line),
     label: `${VERDICT_SIGNS[line.verdict]} ${nameAmong(line, lines)}`,
-    detail: line.verdict,
+    detail: dotted(line.verdict, layerText(line.layer)),
     value: line.difference,
     low: line.difference_low,
     high: line.difference_high,

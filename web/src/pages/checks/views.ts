@@ -28,31 +28,31 @@ export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
   verdicts: {
     title: "Verdicts",
     asks: "Does a map change when the model forgets what it learnt?",
-    fields: ["similarity", "reading", "way", "model", "method", "target"],
+    fields: ["similarity", "reading", "way", "model", "method", "target", "metric"],
     needs: "randomisation",
   },
   cascade: {
     title: "Cascade",
     asks: "On which parts of the network does a map depend?",
-    fields: ["similarity", "reading", "way", "model", "method", "target"],
+    fields: ["similarity", "reading", "way", "model", "method", "target", "metric"],
     needs: "randomisation",
   },
   faithfulness: {
     title: "Faithfulness",
     asks: "Does the answer of the model depend on the pixels that a map ranks first?",
-    fields: ["model", "method", "target"],
+    fields: ["model", "method", "target", "metric"],
     needs: "faithfulness",
   },
   curves: {
     title: "Removal curves",
     asks: "How does the score of the class fall, or rise, as pixels are changed in the order of the map?",
-    fields: ["model", "method", "target"],
+    fields: ["model", "method", "target", "metric"],
     needs: "faithfulness",
   },
   parts: {
     title: "Deciding parts",
     asks: "Do maps rank first the parts whose removal changes the class?",
-    fields: ["model", "method"],
+    fields: ["model", "method", "metric"],
     needs: "parts",
   },
   correctness: {
