@@ -5,9 +5,9 @@ import { useFreshAnswers, useHealth, useProgress } from "./api/queries";
 import { Empty, ErrorNote, Link, Spinner } from "./components";
 import { Help } from "./help";
 import { useKeys } from "./keys";
-import { PAGES, pageOf, type PageInfo } from "./pages";
+import { PAGES, pageHref, pageOf, type PageInfo } from "./pages";
 import { chooseTheme, useTheme, type Theme } from "./theme";
-import { go, href, to, useUrl, useWords } from "./url";
+import { go, to, useUrl, useWords } from "./url";
 
 const THEMES: Record<Theme, { next: Theme; sign: string; text: string }> = {
   system: { next: "light", sign: "◐", text: "as the system" },
@@ -72,7 +72,7 @@ function Bar({ current, onHelp }: BarProps) {
       </Link>
       <nav aria-label="Pages" ref={links}>
         {pages.map((page) => (
-          <Link key={page.name} href={href(page.path, words)} aria-current={page.name === name ? "page" : undefined}>
+          <Link key={page.name} href={pageHref(page, words)} aria-current={page.name === name ? "page" : undefined}>
             {page.title}
           </Link>
         ))}
@@ -141,7 +141,7 @@ export function App() {
     { keys: ["?"], label: "keys and words", run: () => setHelp(true) },
     ...pages
       .filter((one) => one.key)
-      .map((one) => ({ keys: [`g ${one.key}`], label: `go to ${one.title}`, run: () => go(href(one.path, words)) })),
+      .map((one) => ({ keys: [`g ${one.key}`], label: `go to ${one.title}`, run: () => go(pageHref(one, words)) })),
   ]);
   useFocusOnNewPage(path);
   const Current = page?.component;

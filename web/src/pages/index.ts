@@ -2,6 +2,7 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
 
 import type { Health } from "../api/client";
+import { carried, href, type Words } from "../url";
 
 export interface PageInfo {
   name: string;
@@ -10,14 +11,16 @@ export interface PageInfo {
   path: string;
   /** Key after `g`. */
   key?: string;
+  /** About one choice of maps, which links to it take along; the others are about all until filtered. */
+  single?: boolean;
   /** Whether the store has what it shows; always unless given. */
   has?: (health: Health) => boolean;
   component: LazyExoticComponent<ComponentType>;
 }
 
 export const PAGES: readonly PageInfo[] = [
-  { name: "gallery", title: "Gallery", path: "/", key: "g", component: lazy(() => import("./gallery")) },
-  { name: "compare", title: "Compare", path: "/compare", key: "c", component: lazy(() => import("./compare")) },
+  { name: "gallery", title: "Gallery", path: "/", key: "g", single: true, component: lazy(() => import("./gallery")) },
+  { name: "compare", title: "Compare", path: "/compare", key: "c", single: true, component: lazy(() => import("./compare")) },
   { name: "dashboard", title: "Dashboard", path: "/dashboard", key: "d", component: lazy(() => import("./dashboard")) },
   {
     name: "detection",
@@ -75,8 +78,12 @@ export const IMAGE_PAGE: PageInfo = {
   name: "image",
   title: "Image",
   path: "/image/",
+  single: true,
   component: lazy(() => import("./image")),
 };
+
+/** Where a page is opened from another: with the words that hold on both. */
+export const pageHref = (page: PageInfo, words: Words): string => href(page.path, carried(words, page.single === true));
 
 const SEGMENT = /^\/([a-z]+)(\/|$)/;
 

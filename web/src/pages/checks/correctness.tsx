@@ -2,7 +2,7 @@
 import type { Correctness, CorrectnessLine } from "../../api/client";
 import { useCorrectness } from "../../api/queries";
 import { ChartFrame, IntervalRows, type IntervalRow } from "../../charts";
-import { Loaded, MetricTip, Segmented } from "../../components";
+import { Caution, Loaded, MetricTip, Segmented } from "../../components";
 import type { DataSet } from "../../export";
 import { score } from "../../format";
 import { useWord } from "../../url";
@@ -11,7 +11,7 @@ import { imagesBehind } from "../dashboard/links";
 import { ClassPanel } from "./classes";
 import { useViewWords } from "./filters";
 import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
-import { Caution, NoLine } from "./notes";
+import { NoLine } from "./notes";
 
 const SHOWN = ["adjusted", "difference"] as const;
 type Shown = (typeof SHOWN)[number];
