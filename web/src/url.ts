@@ -43,7 +43,8 @@ function tell(next: Place): void {
   for (const listener of listeners) listener();
 }
 
-function flush(): void {
+/** Writes the address to the browser at once. */
+export function flush(): void {
   if (pending === null) return;
   clearTimeout(pending);
   pending = null;

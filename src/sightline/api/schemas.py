@@ -1191,6 +1191,7 @@ class CorrectnessLine(Answer):
     )
     adjusted_low: float | None = Field(description="Lower end of its 95% interval.")
     adjusted_high: float | None = Field(description="Upper end.")
+    reason: str = Field(default="", description="Why there is no difference; empty: there is one.")
     right_images: int = Field(description="Images that the model gets right.")
     wrong_images: int = Field(description="Images that it gets wrong.")
 

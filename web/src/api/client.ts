@@ -385,6 +385,8 @@ export interface CorrectnessLine {
   adjusted_low: number | null;
   /** Upper end. */
   adjusted_high: number | null;
+  /** Why there is no difference; empty: there is one. */
+  reason: string;
   /** Images that the model gets right. */
   right_images: number;
   /** Images that it gets wrong. */

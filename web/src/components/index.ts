@@ -5,4 +5,4 @@ export { Link } from "./link";
 export { Chip, Key, Page, Pager, Panel, Score, ScoreBar, type Tone } from "./pieces";
 export { Caution, Empty, ErrorNote, Loaded, Spinner } from "./states";
 export { MetricTip, Tip, metricTitle, rangeText, useMetricInfo } from "./tip";
-export { ClearButton, useNamedWords, useView, ViewLinks } from "./views";
+export { carriedToView, ClearButton, useNamedWords, useView, ViewLinks } from "./views";

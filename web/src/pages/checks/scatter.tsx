@@ -2,6 +2,9 @@
 import { linear, niceDomain, SvgLink, tickDigits, ticks, useSize } from "../../charts";
 import { score } from "../../format";
 
+/** Spots over fewer images are rings, and stretch no axis. */
+const FEW = 5;
+
 export interface Spot {
   key: string;
   name: string;
@@ -43,13 +46,20 @@ export function nameShifts(places: readonly { x: number; y: number }[], apart = 
   return shifts;
 }
 
+/** The values that the upright axis must reach: those of spots over some images, if there are any. */
+export function heightsOf(spots: readonly Spot[]): number[] {
+  const many = spots.filter(({ n }) => n >= FEW);
+  return (many.length > 0 ? many : spots).map(({ y }) => y);
+}
+
 export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
   const [box, width] = useSize<HTMLDivElement>();
   const x = linear(niceDomain(spots.map((spot) => spot.x), [0, 1]), [MARGIN.left, Math.max(width - MARGIN.right, MARGIN.left + 40)]);
-  const y = linear(niceDomain(spots.map((spot) => spot.y), [0]), [HEIGHT - MARGIN.bottom, MARGIN.top]);
+  const y = linear(niceDomain(heightsOf(spots), [0]), [HEIGHT - MARGIN.bottom, MARGIN.top]);
   const [xs, ys] = [ticks(x.domain), ticks(y.domain)];
+  const within = (value: number) => Math.min(y.domain[1], Math.max(y.domain[0], value));
   const text = (value: number, among: readonly number[]) => score(value, tickDigits(among));
-  const shifts = nameShifts(spots.map((spot) => ({ x: x(spot.x), y: y(spot.y) })));
+  const shifts = nameShifts(spots.map((spot) => ({ x: x(spot.x), y: y(within(spot.y)) })));
   return (
     <div className="chart-box" ref={box}>
       <svg className="chart checks-scatter" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={label}>
@@ -75,13 +85,14 @@ export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
           </text>
         </g>
         {spots.map((spot, index) => {
-          const side = nameSide(x(spot.x), width, spot.name);
+          const name = spot.n < FEW ? `${spot.name} (n = ${spot.n})` : spot.name;
+          const side = nameSide(x(spot.x), width, name);
           const said = `${spot.name}: ${xLabel} ${score(spot.x, 2)}, ${yLabel} ${score(spot.y)}, ${spot.n} images`;
           return (
             <SvgLink key={spot.key} href={spot.href} label={said}>
-              <circle className="spot" cx={x(spot.x)} cy={y(spot.y)} r={5} />
-              <text className="spot-name" x={x(spot.x) + (side === "start" ? 9 : -9)} y={y(spot.y) + 4 + (shifts[index] ?? 0)} textAnchor={side}>
-                {spot.name}
+              <circle className={spot.n < FEW ? "spot few" : "spot"} cx={x(spot.x)} cy={y(within(spot.y))} r={5} />
+              <text className="spot-name" x={x(spot.x) + (side === "start" ? 9 : -9)} y={y(within(spot.y)) + 4 + (shifts[index] ?? 0)} textAnchor={side}>
+                {name}
               </text>
               <title>{said}</title>
             </SvgLink>
