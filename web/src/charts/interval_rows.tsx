@@ -222,7 +222,8 @@ function Row({ row, top, tree, digits, differences, verb, names, layout, scale }
   const indent = indentOf(row, tree);
   const label = fitted(row.label, labelWidth - indent);
   const room = labelWidth - indent - textWidth(label) - 8;
-  const value = differences ? signed(row.value, digits) : score(row.value, digits);
+  const number = differences ? signed(row.value, digits) : score(row.value, digits);
+  const value = (narrow && row.value === null && row.reason?.short) || number;
   const name = spokenRow(row, digits, names) + (row.href ? `; ${verb}` : "");
   return (
     <g className={row.current ? "interval-row current-row" : "interval-row"}>

@@ -9,7 +9,7 @@ export class PageFileError extends Error {
   override name = "PageFileError";
 
   constructor(cause: unknown) {
-    super("Its files could not be loaded. The service may have been stopped, or started anew with another version.", { cause });
+    super("The files of this page could not be loaded. The service may have been stopped, or started again with another version.", { cause });
   }
 }
 

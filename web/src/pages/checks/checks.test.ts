@@ -12,7 +12,7 @@ import { dotted, nameAmong } from "./lines";
 import { cascadeOf, sanityData } from "./links";
 import { measureRows } from "./measure_table";
 import { partsRow } from "./parts";
-import { heightsOf, nameShifts, nameSide } from "./scatter";
+import { heightsOf, nameOf, nameShifts, nameSide } from "./scatter";
 import { accuracySeries, referenceSeries, stagesOf } from "./stages";
 import { axisOf, differenceRow, similarityRow } from "./verdicts";
 import { VIEW_INFO, VIEWS } from "./views";
@@ -78,6 +78,7 @@ describe("right and wrong", () => {
     const [one, many] = [{ ...spot, y: 0.9, n: 1 }, { ...spot, y: 0.2, n: 20 }];
     expect(heightsOf([one, many])).toEqual([0.2]);
     expect(heightsOf([one])).toEqual([0.9]);
+    expect([nameOf(one, true), nameOf(one, false), nameOf(many, false)]).toEqual(["a (n = 1, 0.900)", "a (n = 1)", "a"]);
   });
 });
 

@@ -52,12 +52,32 @@ export function heightsOf(spots: readonly Spot[]): number[] {
   return (many.length > 0 ? many : spots).map(({ y }) => y);
 }
 
+/** The name of a spot; over how few images it is, and its height where the axis does not reach it. */
+export function nameOf({ name, n, y }: Spot, beyond: boolean): string {
+  return n < FEW ? `${name} (n = ${n}${beyond ? `, ${score(y)}` : ""})` : name;
+}
+
+interface MarkProps {
+  few: boolean;
+  x: number;
+  y: number;
+  /** 1: above the axis, -1: below it; a triangle points there. */
+  beyond: number;
+}
+
+function Mark({ few, x, y, beyond }: MarkProps) {
+  const className = few ? "spot few" : "spot";
+  if (beyond === 0) return <circle className={className} cx={x} cy={y} r={5} />;
+  return <path className={className} d={`M${x - 6} ${y}L${x + 6} ${y}L${x} ${y - 9 * beyond}Z`} />;
+}
+
 export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
   const [box, width] = useSize<HTMLDivElement>();
   const x = linear(niceDomain(spots.map((spot) => spot.x), [0, 1]), [MARGIN.left, Math.max(width - MARGIN.right, MARGIN.left + 40)]);
   const y = linear(niceDomain(heightsOf(spots), [0]), [HEIGHT - MARGIN.bottom, MARGIN.top]);
   const [xs, ys] = [ticks(x.domain), ticks(y.domain)];
   const within = (value: number) => Math.min(y.domain[1], Math.max(y.domain[0], value));
+  const beyond = ({ y: value }: Spot) => Math.sign(value - within(value));
   const text = (value: number, among: readonly number[]) => score(value, tickDigits(among));
   const shifts = nameShifts(spots.map((spot) => ({ x: x(spot.x), y: y(within(spot.y)) })));
   return (
@@ -85,12 +105,12 @@ export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
           </text>
         </g>
         {spots.map((spot, index) => {
-          const name = spot.n < FEW ? `${spot.name} (n = ${spot.n})` : spot.name;
+          const name = nameOf(spot, beyond(spot) !== 0);
           const side = nameSide(x(spot.x), width, name);
           const said = `${spot.name}: ${xLabel} ${score(spot.x, 2)}, ${yLabel} ${score(spot.y)}, ${spot.n} images`;
           return (
             <SvgLink key={spot.key} href={spot.href} label={said}>
-              <circle className={spot.n < FEW ? "spot few" : "spot"} cx={x(spot.x)} cy={y(within(spot.y))} r={5} />
+              <Mark few={spot.n < FEW} x={x(spot.x)} y={y(within(spot.y))} beyond={beyond(spot)} />
               <text className="spot-name" x={x(spot.x) + (side === "start" ? 9 : -9)} y={y(within(spot.y)) + 4 + (shifts[index] ?? 0)} textAnchor={side}>
                 {name}
               </text>
