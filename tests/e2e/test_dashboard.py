@@ -417,11 +417,13 @@ def test_the_leaderboard_has_all_lines_wherever_one_comes_from(
 
 def test_keys_leave_a_choice_of_maps_behind_as_links_do(open_page: Opens, ask: Any) -> None:
     page = open_page("/dashboard?view=features&model=demo/vit-dino&method=cls")
-    page.keyboard.press("[")  # to the ranking, a table of all lines
+    for view in ("ranking", "percentiles", "layers"):
+        page.keyboard.press("[")
+        wait_until_shown(page)
+        assert words_of(page) == {"view": view}
+    page.keyboard.press("[")
     wait_until_shown(page)
-    assert words_of(page) == {"view": "ranking"}
-    names = page.locator("table tbody th").all_inner_texts()
-    assert len(names) == len(ask("/api/ranking")["lines"])
+    expect(page.locator("svg.interval-rows a")).to_have_count(len(ask("/api/leaderboard")["lines"]))
 
 
 def test_a_filter_of_the_leaderboard_stays_while_tables_are_looked_through(

@@ -24,7 +24,6 @@ from sightline.results._database import (
     run_select,
 )
 from sightline.results._state import read_state
-from sightline.results._sums import Candidate
 from sightline.results._views import Name, full_name, keys, read_files, scores_sql
 from sightline.store import check_tasks
 from sightline.store.folder import tasks_of
@@ -145,13 +144,15 @@ class Tables:
         return self.connection
 
     @cached_property
-    def views(self) -> dict[tuple[str, Candidate], dict[int, tuple[int, frozenset[Any]]]]:
-        """On which grids maps were scored: by model and its maps, then by chunk of images.
+    def views(
+        self,
+    ) -> dict[tuple[str, str, str, int | None], dict[int, tuple[int, frozenset[Any]]]]:
+        """On which grids maps were scored: by model, method, target and layer, then by chunk.
 
         Of each chunk how many images, and the distinct views; see `read_views`. Empty where maps
         were not scored on their own grids.
         """
-        found: dict[tuple[str, Candidate], dict[int, tuple[int, frozenset[Any]]]] = {}
+        found: dict[tuple[str, str, str, int | None], dict[int, tuple[int, frozenset[Any]]]] = {}
         if self.manifest["study"].get("resolution") != "grid":
             return found
         there = self._state.shards
@@ -160,7 +161,7 @@ class Tables:
             with self.naming_damage():
                 images, layers = read_views(there[task.name])
             for layer, views in layers.items() if images and not source["check"] else ():
-                key = full_name(source), Candidate(source["method"], source["target"], layer)
+                key = full_name(source), source["method"], source["target"], layer
                 most, others = found.setdefault(key, {}).get(task.number, (0, frozenset()))
                 found[key][task.number] = max(most, images), others | views
         return found

@@ -10,7 +10,7 @@ from sightline.metrics import METRICS
 from sightline.records import InputError, Taxonomy
 from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, make_lines, units_of
-from sightline.results._sums import Candidate, mean_sql, units_sql
+from sightline.results._sums import mean_sql, units_sql
 from sightline.results._values import spreads
 from sightline.results._views import quote
 from sightline.results._wording import beside, ratio
@@ -87,7 +87,7 @@ FROM units JOIN regions USING (image, region) GROUP BY ALL ORDER BY ALL"""
     frame.attrs["metric"] = str(name)
     note = f"means of {name} over the regions of each label; attrs['n'] counts them"
     keys = {
-        (model, Candidate(method, target, layer))
+        (model, method, target, layer)
         for model in where.models or ()
         for method in where.methods or ()
         for target, layer in zip(found["target"], found["layer"], strict=True)

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
-    from sightline.results._sums import Candidate
     from sightline.results._tables import Tables
     from sightline.results._values import Spread
+
+    _Key = tuple[str, str, str, int | None]  # model, method, target and layer of maps
 
 __all__ = [
     "CHOSEN",
@@ -99,23 +100,23 @@ def leaderboard(
     )
 
 
-def keys_of_lines(lines: Iterable[Line]) -> set[tuple[str, Candidate]]:
+def keys_of_lines(lines: Iterable[Line]) -> set[_Key]:
     """Return the maps that lines are scores of, on either half of the images."""
     return {
-        (line.model, pick)
+        (line.model, *pick)
         for line in lines
         for half, pick in enumerate(line.picks)
         if half not in line.blind
     }
 
 
-def find_warnings(tables: Tables, keys: Collection[tuple[str, Candidate]]) -> tuple[str, ...]:
+def find_warnings(tables: Tables, keys: Collection[_Key]) -> tuple[str, ...]:
     """Return what forbids to compare the scores of some maps with one another, in sentences."""
     grids = (GRIDS,) if has_mixed_grids(tables, keys) else ()
-    return *_circular(tables, {model for model, _ in keys}), *grids
+    return *_circular(tables, {model for model, *_ in keys}), *grids
 
 
-def has_mixed_grids(tables: Tables, keys: Collection[tuple[str, Candidate]] | None = None) -> bool:
+def has_mixed_grids(tables: Tables, keys: Collection[_Key] | None = None) -> bool:
     """Return whether maps were scored on grids that draw the same regions differently.
 
     All maps of the study by default. What each was scored on is stored with its rows.

@@ -26,7 +26,6 @@ from sightline.report._lines import Lines, lines_where
 from sightline.report.feeding import StoreFigures
 from sightline.report.scores import Scored
 from sightline.results._catalogue import Where
-from sightline.results._sums import Candidate
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
@@ -126,10 +125,7 @@ def _warnings(served: Served, lines: Iterable[Line]) -> tuple[str, ...]:
 
 def find_row_warnings(served: Served, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return what speaks against comparing the scores of the maps that rows of a table name."""
-    maps = {
-        (row["model"], Candidate(row["method"], row["target"], layer_of(row["layer"])))
-        for row in rows
-    }
+    maps = {(row["model"], row["method"], row["target"], layer_of(row["layer"])) for row in rows}
     return find_warnings(served.tables, maps)
 
 
