@@ -125,7 +125,9 @@ def _warnings(served: Served, lines: Iterable[Line]) -> tuple[str, ...]:
 
 def find_row_warnings(served: Served, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return what speaks against comparing the scores of the maps that rows of a table name."""
-    maps = {(row["model"], row["method"], row["target"], layer_of(row["layer"])) for row in rows}
+    maps: set[Any] = {
+        (row["model"], row["method"], row["target"], layer_of(row["layer"])) for row in rows
+    }
     return find_warnings(served.tables, maps)
 
 
