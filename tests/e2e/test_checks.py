@@ -166,8 +166,9 @@ def test_deciding_parts_and_the_background(open_page: Opens, app_url: str) -> No
 
 def test_right_and_wrong_is_plausibility_alone(page: Any, open_page: Opens, app_url: str) -> None:
     found = answer(f"{app_url}/api/checks/correctness")
-    told = {"difference": 0.123, "low": 0.05, "high": 0.2, "adjusted": -0.045, "wrong_images": 4}
-    found["lines"][0] |= told  # classifiers of the demo are rarely wrong on so few images
+    told = {"difference": 0.123, "low": 0.05, "high": 0.2, "wrong_images": 4}
+    told |= {"adjusted": -0.045, "adjusted_low": -0.1, "adjusted_high": 0.01}
+    found["lines"] = [found["lines"][0] | told]  # the demo's classifiers are rarely wrong
     page.route("**/api/checks/correctness*", lambda route: route.fulfill(json=found))
     open_page("/checks?view=correctness")
     expect(page.get_by_role("note")).to_contain_text("plausibility, not faithfulness")
@@ -182,6 +183,34 @@ def test_right_and_wrong_is_plausibility_alone(page: Any, open_page: Opens, app_
     page.locator("svg.checks-scatter a").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Gallery")
     assert asked(page.url)["style"] in {one["label"] for one in found["classes"]}
+
+
+def test_a_difference_over_single_images_comes_last_and_stretches_no_axis(
+    page: Any, open_page: Opens, app_url: str
+) -> None:
+    found = answer(f"{app_url}/api/checks/correctness")
+    ends = {"low": None, "high": None, "adjusted_low": None, "adjusted_high": None}
+    few = {"right": 0.9, "wrong": 0.1, "right_images": 11, "wrong_images": 1, "reason": ""}
+    sure = {"low": 0.01, "high": 0.09, "adjusted_low": 0.01, "adjusted_high": 0.09}
+    many = {"right_images": 6, "wrong_images": 6, "reason": ""}
+    lines = [
+        {"method": "alone", "difference": 0.8, "adjusted": 0.8} | few | ends,
+        {"method": "small", "difference": 0.04, "adjusted": 0.04} | many | sure,
+        {"method": "none", "difference": None, "adjusted": None, "reason": "needs 5"} | ends,
+        {"method": "large", "difference": 0.06, "adjusted": 0.06} | many | sure,
+    ]
+    found["lines"] = [found["lines"][0] | line for line in lines]
+    page.route("**/api/checks/correctness*", lambda route: route.fulfill(json=found))
+    open_page("/checks?view=correctness")
+    chart = page.locator("svg.interval-rows")
+    rows = chart.locator(".interval-row")
+    for row, method in zip(rows.all(), ("large", "small", "alone", "none"), strict=True):
+        expect(row).to_contain_text(method)
+    expect(rows.nth(2)).to_contain_text("n = 1")
+    expect(rows.nth(2).locator("circle")).to_have_count(0)
+    expect(rows.nth(3).get_by_role("link")).to_have_attribute("aria-label", re.compile("needs 5"))
+    ticks = [float(one) for one in chart.locator(".axes .tick").all_text_contents()]
+    assert max(ticks) == pytest.approx(0.08, abs=0.021)
 
 
 def test_agreement_reads_intervals_and_opens_two_maps(open_page: Opens, app_url: str) -> None:

@@ -392,6 +392,72 @@ def test_methods_and_layers_are_compared_too(
     expect(page.locator("svg.shift-bars rect")).to_have_count(len(told["images"]))
 
 
+# --- from other pages and views ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "links"),
+    [
+        ("/image/facade-00000.png?{}", ["Dashboard"]),
+        ("/?{}", ["Dashboard"]),
+        ("/compare?{}", ["Dashboard"]),
+        ("/dashboard?view=features&{}", ["Leaderboard"]),
+        ("/dashboard?view=heads&{}", ["Ranking", "Leaderboard"]),
+    ],
+)
+def test_the_leaderboard_has_all_lines_wherever_one_comes_from(
+    open_page: Opens, ask: Any, start: str, links: list[str]
+) -> None:
+    page = open_page(start.format("model=demo/vit-dino&method=cls&layer=2"))
+    for name in links:
+        page.get_by_role("link", name=name, exact=True).click()
+        wait_until_shown(page)
+    expect(page.locator("svg.interval-rows a")).to_have_count(len(ask("/api/leaderboard")["lines"]))
+
+
+def test_keys_leave_a_choice_of_maps_behind_as_links_do(open_page: Opens, ask: Any) -> None:
+    page = open_page("/dashboard?view=features&model=demo/vit-dino&method=cls")
+    for view in ("ranking", "percentiles", "layers"):
+        page.keyboard.press("[")
+        wait_until_shown(page)
+        assert words_of(page) == {"view": view}
+    page.keyboard.press("[")
+    wait_until_shown(page)
+    expect(page.locator("svg.interval-rows a")).to_have_count(len(ask("/api/leaderboard")["lines"]))
+
+
+def test_a_filter_of_the_leaderboard_stays_while_tables_are_looked_through(
+    open_page: Opens, ask: Any
+) -> None:
+    page = open_page("/dashboard?view=layers")
+    page.get_by_label("Model", exact=True).select_option("demo/cnn")
+    page.get_by_role("link", name="Leaderboard", exact=True).click()
+    wait_until_shown(page)
+    lines = ask("/api/leaderboard?model=demo/cnn")["lines"]
+    expect(page.locator("svg.interval-rows a")).to_have_count(len(lines))
+    page.get_by_role("button", name="Clear filters").click()
+    expect(page.locator("svg.interval-rows a")).to_have_count(len(ask("/api/leaderboard")["lines"]))
+
+
+# --- warnings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["leaderboard", "layers", "percentiles", "ranking", "compare"])
+def test_scores_on_different_grids_are_said_not_to_compare(
+    open_page: Opens, page: Any, view: str
+) -> None:
+    text = "maps were scored on grids of different sizes"
+
+    def warn(route: Any) -> None:
+        route.fulfill(json=route.fetch().json() | {"warnings": [text]})
+
+    page.route(re.compile(r"/api/(leaderboard|layers|percentiles|ranking|compare)(\?|$)"), warn)
+    open_page(f"/dashboard?view={view}")
+    warning = page.get_by_role("note").filter(has_text="Not comparable")
+    expect(warning.first).to_have_text(f"Not comparable. M{text[1:]}.")
+    expect(warning.first).to_be_in_viewport()
+
+
 # --- files, keys, errors, both widths ------------------------------------------------------------
 
 

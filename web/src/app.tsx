@@ -5,9 +5,10 @@ import { useFreshAnswers, useHealth, useProgress } from "./api/queries";
 import { Empty, ErrorNote, Link, Spinner } from "./components";
 import { Help } from "./help";
 import { useKeys } from "./keys";
-import { PAGES, pageOf, type PageInfo } from "./pages";
+import { PAGES, pageHref, pageOf, type PageInfo } from "./pages";
+import { isOpenedAgain, PageFileError, reopen } from "./pages/load";
 import { chooseTheme, useTheme, type Theme } from "./theme";
-import { go, href, to, useUrl, useWords } from "./url";
+import { go, to, useUrl, useWords } from "./url";
 
 const THEMES: Record<Theme, { next: Theme; sign: string; text: string }> = {
   system: { next: "light", sign: "◐", text: "as the system" },
@@ -72,7 +73,7 @@ function Bar({ current, onHelp }: BarProps) {
       </Link>
       <nav aria-label="Pages" ref={links}>
         {pages.map((page) => (
-          <Link key={page.name} href={href(page.path, words)} aria-current={page.name === name ? "page" : undefined}>
+          <Link key={page.name} href={pageHref(page, words)} aria-current={page.name === name ? "page" : undefined}>
             {page.title}
           </Link>
         ))}
@@ -88,7 +89,7 @@ function Bar({ current, onHelp }: BarProps) {
   );
 }
 
-/** A page that broke says so; the rest of the app stays. */
+/** A page that broke says so; the rest of the app stays. One whose files did not come is opened anew. */
 class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 
@@ -98,13 +99,18 @@ class Guard extends Component<{ children: ReactNode }, { error: Error | null }> 
 
   override componentDidCatch(error: Error, info: ErrorInfo) {
     console.error(error, info.componentStack);
+    if (error instanceof PageFileError && isOpenedAgain(error)) this.reopen();
   }
+
+  private readonly reopen = () => void reopen().catch((error: Error) => this.setState({ error }));
+
+  private readonly retry = () => (this.state.error instanceof PageFileError ? this.reopen() : this.setState({ error: null }));
 
   override render() {
     if (this.state.error === null) return this.props.children;
     return (
       <div className="page">
-        <ErrorNote error={this.state.error} retry={() => this.setState({ error: null })} />
+        <ErrorNote error={this.state.error} retry={this.retry} />
       </div>
     );
   }
@@ -141,7 +147,7 @@ export function App() {
     { keys: ["?"], label: "keys and words", run: () => setHelp(true) },
     ...pages
       .filter((one) => one.key)
-      .map((one) => ({ keys: [`g ${one.key}`], label: `go to ${one.title}`, run: () => go(href(one.path, words)) })),
+      .map((one) => ({ keys: [`g ${one.key}`], label: `go to ${one.title}`, run: () => go(pageHref(one, words)) })),
   ]);
   useFocusOnNewPage(path);
   const Current = page?.component;

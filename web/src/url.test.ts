@@ -2,7 +2,7 @@ import { act, createElement, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { go, here, href, setParams, to, useFlag, useList, useNumberParam, useParam, useWord, wordsOf } from "./url";
+import { carried, go, here, href, setParams, to, useFlag, useList, useNumberParam, useParam, useWord, wordsOf } from "./url";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -124,6 +124,12 @@ describe("hooks", () => {
 
 it("an image keeps the layers of the table that it was opened from, as they order its neighbours", () => {
   expect(to.image("a b.png", { layer: "split", sort: "iou@90" })).toBe("/image/a%20b.png?layer=split&sort=iou%4090");
+});
+
+it("a choice of maps goes along to pages of one choice alone: in a table of all it would be a filter", () => {
+  const words = { model: "m", method: "cls", layer: "0", head: "1", target: "t", seed: "0", percentile: "80", metric: "iou@90" };
+  expect(carried(words, true)).toEqual(words);
+  expect(carried(words, false)).toEqual({ percentile: "80", metric: "iou@90" });
 });
 
 it("wordsOf takes the words that travel and no others", () => {

@@ -43,7 +43,8 @@ function tell(next: Place): void {
   for (const listener of listeners) listener();
 }
 
-function flush(): void {
+/** Writes the address to the browser at once. */
+export function flush(): void {
   if (pending === null) return;
   clearTimeout(pending);
   pending = null;
@@ -171,19 +172,11 @@ export function useList(name: string): [string[], Setter<readonly string[]>] {
   return [raw === null || raw === "" ? [] : raw.split(SEPARATOR), set];
 }
 
-/** The words that say which maps and which rule; they travel from page to page. */
-export const WORDS = [
-  "model",
-  "method",
-  "layer",
-  "head",
-  "target",
-  "seed",
-  "percentile",
-  "selection",
-  "ties",
-  "metric",
-] as const;
+/** The words that say which maps are meant: a choice on pages of one map, a filter on tables of all. */
+export const MAP_WORDS = ["model", "method", "layer", "head", "target", "seed"] as const;
+
+/** The words that say which maps and which rule; pages that know them read them from the address. */
+export const WORDS = [...MAP_WORDS, "percentile", "selection", "ties", "metric"] as const;
 export type WordName = (typeof WORDS)[number];
 export type Words = Partial<Record<WordName, string | number>>;
 
@@ -195,6 +188,15 @@ export function wordsOf(params: URLSearchParams): Words {
     if (value !== null && value !== "") words[name] = value;
   }
   return words;
+}
+
+/**
+ * The words that a link takes along. A choice of maps goes where one choice is shown as well: in a
+ * table of all maps it would be a filter that nobody set there, and leave a single row.
+ */
+export function carried<W extends object>(words: W, single: boolean): Partial<W> {
+  const left: readonly string[] = single ? [] : MAP_WORDS;
+  return Object.fromEntries(Object.entries(words).filter(([name]) => !left.includes(name))) as Partial<W>;
 }
 
 /** The words of the address, for hooks and links. */

@@ -11,7 +11,13 @@ from sightline.analysis._material import line_columns, mean
 from sightline.analysis.predictions import predictions_of
 from sightline.records import InputError
 from sightline.results._lines import make_lines
-from sightline.results.leaderboard import CHOSEN, so_far, with_note
+from sightline.results.leaderboard import (
+    CHOSEN,
+    find_warnings,
+    keys_of_lines,
+    so_far,
+    with_note,
+)
 from sightline.stats._regress import Slope, slope
 
 if TYPE_CHECKING:
@@ -88,6 +94,7 @@ def correct_and_wrong(
         "better where right shows plausibility, not faithfulness: a map may fit what people marked "
         "for reasons that have nothing to do with the prediction",
         so_far(results._tables),
+        warnings=find_warnings(results._tables, keys_of_lines(lines)),
     )
 
 

@@ -215,10 +215,12 @@ def background_test(
     if {one, other} <= set(rows["model"]):
         frame = background_of(rows, one, other)
         source, about = "parts", "sky and ground of the drawn facades"
+        warnings = ()
     else:
         found = results.compare(one, other, "coverage", method=method, layer=layer)
         frame = _uncovered(found, [catalogue.group(one, name) for name in found["method"]])
         source, about = "coverage", "what lies outside all annotated regions"
+        warnings = found.attrs["warnings"]
     frame.attrs["source"] = source
     return with_note(
         frame,
@@ -226,6 +228,7 @@ def background_test(
         "95% intervals",
         "p two-sided by sign flips; p_holm is corrected over the lines of the table",
         so_far(results._tables),
+        warnings=warnings,
     )
 
 

@@ -535,6 +535,7 @@ class ImageLayers(Answer):
     metric: str
     points: tuple[Point, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class ImagePercentiles(Answer):
@@ -557,6 +558,7 @@ class ImageModels(Answer):
     metric: str
     lines: tuple[ImageModelsLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class ImageModelsLine(Answer):
@@ -594,6 +596,7 @@ class ImageHeads(Answer):
     metric: str
     lines: tuple[HeadLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class SimilarityAsked(Answer):
@@ -650,6 +653,7 @@ class Leaderboard(Answer):
     metric: str
     lines: tuple[LeaderboardLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class ProgressionLine(Answer):
@@ -674,6 +678,7 @@ class Progression(Answer):
     metric: str
     lines: tuple[ProgressionLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class Sweep(Answer):
@@ -682,6 +687,7 @@ class Sweep(Answer):
     metric: str
     lines: tuple[ProgressionLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class RankingCell(Answer):
@@ -715,6 +721,7 @@ class Ranking(Answer):
     metrics: tuple[str, ...]
     lines: tuple[RankingLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class BreakdownLine(Answer):
@@ -736,6 +743,7 @@ class Breakdown(Answer):
     metric: str
     lines: tuple[BreakdownLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class HeadRanking(Answer):
@@ -745,6 +753,7 @@ class HeadRanking(Answer):
     metric: str
     lines: tuple[HeadLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class HeadMatrix(Answer):
@@ -757,6 +766,7 @@ class HeadMatrix(Answer):
     heads: tuple[tuple[int, int], ...] = Field(description="Layer and head of each line.")
     values: tuple[tuple[float | None, ...], ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class Exemplars(Answer):
@@ -825,6 +835,7 @@ class Comparison(Answer):
     lines: tuple[ComparisonLine, ...]
     images: tuple[Shift, ...] = Field(description="Of the first line, the largest shift first.")
     note: str
+    warnings: tuple[str, ...]
 
 
 class Sparsity(Answer):
@@ -838,6 +849,7 @@ class Sparsity(Answer):
     missing: tuple[str, ...]
     tables: dict[str, Table]
     note: str
+    warnings: tuple[str, ...]
 
 
 class SparsityProgress(Answer):
@@ -1194,6 +1206,7 @@ class CorrectnessLine(Answer):
     )
     adjusted_low: float | None = Field(description="Lower end of its 95% interval.")
     adjusted_high: float | None = Field(description="Upper end.")
+    reason: str = Field(default="", description="Why there is no difference; empty: there is one.")
     right_images: int = Field(description="Images that the model gets right.")
     wrong_images: int = Field(description="Images that it gets wrong.")
 
@@ -1219,6 +1232,7 @@ class Correctness(Answer):
     lines: tuple[CorrectnessLine, ...]
     classes: tuple[ClassLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class AgreementLine(Answer):
@@ -1334,6 +1348,7 @@ class Background(Answer):
     other: str = Field(description="Full name of the second.")
     lines: tuple[BackgroundLine, ...]
     note: str
+    warnings: tuple[str, ...]
 
 
 class PrototypeBenchmarkSummary(Answer):

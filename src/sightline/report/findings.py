@@ -14,7 +14,7 @@ from sightline.records.words import counted
 from sightline.report import words
 from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
-from sightline.results.leaderboard import GRIDS
+from sightline.results.leaderboard import GRIDS, has_mixed_grids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -268,9 +268,7 @@ def _cropped(results: Results, images: int) -> Finding | None:
 
 def _grids(results: Results) -> Finding | None:
     """Look whether the same regions were drawn on grids of different sizes."""
-    sql = """SELECT count(*) AS n FROM (SELECT image FROM rows WHERE region IS NULL
-        GROUP BY image HAVING max(area) - min(area) > 1e-6)"""
-    if results.study.get("resolution") != "grid" or not int(results.query(sql).iloc[0]["n"]):
+    if not has_mixed_grids(results._tables):
         return None
     return Finding("Grids of different sizes", f"{GRIDS[0].upper()}{GRIDS[1:]}.", "bad")
 

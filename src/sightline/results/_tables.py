@@ -24,9 +24,10 @@ from sightline.results._database import (
     run_select,
 )
 from sightline.results._state import read_state
-from sightline.results._views import Name, full_model, keys, read_files, scores_sql
+from sightline.results._views import Name, full_name, keys, read_files, scores_sql
 from sightline.store import check_tasks
 from sightline.store.folder import tasks_of
+from sightline.store.shards import read_views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
@@ -48,7 +49,6 @@ _NO_CURVES = """SELECT * FROM (VALUES ('', '', '', 0::SMALLINT, 0::SMALLINT, '',
   curve, point, value) WHERE false"""
 
 _WHOLE = "rows_of_images"
-_FEW_IMAGES = 16  # on which two rasters of different sizes hardly ever draw all areas alike
 
 
 class Progress(NamedTuple):
@@ -144,18 +144,26 @@ class Tables:
         return self.connection
 
     @cached_property
-    def areas(self) -> dict[tuple[str, str], dict[str, float]]:
-        """The annotated share of a few images as their maps' raster draws it, by model, method."""
-        metric, threshold = self.names[0]
-        found: dict[tuple[str, str], dict[str, float]] = {}
-        for name, method, image, area in self.fetch(
-            f"""SELECT {full_model()}, method, image, max(area) FROM rows
-            WHERE region IS NULL AND metric = $metric AND threshold = $threshold
-              AND image IN (SELECT image FROM images ORDER BY image LIMIT {_FEW_IMAGES})
-            GROUP BY ALL""",
-            {"metric": metric, "threshold": threshold},
-        ):
-            found.setdefault((name, method), {})[image] = area
+    def views(
+        self,
+    ) -> dict[tuple[str, str, str, int | None], dict[int, tuple[int, frozenset[Any]]]]:
+        """On which grids maps were scored: by model, method, target and layer, then by chunk.
+
+        Of each chunk how many images, and the distinct views; see `read_views`. Empty where maps
+        were not scored on their own grids.
+        """
+        found: dict[tuple[str, str, str, int | None], dict[int, tuple[int, frozenset[Any]]]] = {}
+        if self.manifest["study"].get("resolution") != "grid":
+            return found
+        there = self._state.shards
+        for task in (one for one in tasks_of(self.manifest) if one.name in there):
+            source = task.source
+            with self.naming_damage():
+                images, layers = read_views(there[task.name])
+            for layer, views in layers.items() if images and not source["check"] else ():
+                key = full_name(source), source["method"], source["target"], layer
+                most, others = found.setdefault(key, {}).get(task.number, (0, frozenset()))
+                found[key][task.number] = max(most, images), others | views
         return found
 
     def name(self, text: str | None, *, regions: bool = False) -> Name:

@@ -13,7 +13,14 @@ from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
 from sightline.results._values import image_table, mean_intervals
 from sightline.results._wording import beside, ratio, sentences, summary
-from sightline.results.leaderboard import CHOSEN, grids_note, layer_column, so_far, with_note
+from sightline.results.leaderboard import (
+    CHOSEN,
+    find_warnings,
+    keys_of_lines,
+    layer_column,
+    so_far,
+    with_note,
+)
 from sightline.stats.paired import compare_family, effect_size, wilcoxon
 
 if TYPE_CHECKING:
@@ -78,9 +85,9 @@ def compare(
         frame,
         *_notes(name, pairs, frame),
         beside(name),
-        grids_note(tables, (line for pair in pairs for line in pair)),
         _alone(first, second, pairs),
         so_far(tables),
+        warnings=find_warnings(tables, keys_of_lines(line for pair in pairs for line in pair)),
     )
 
 

@@ -14,7 +14,14 @@ from sightline.results._sums import mean_sql, units_sql
 from sightline.results._values import spreads
 from sightline.results._views import quote
 from sightline.results._wording import beside, ratio
-from sightline.results.leaderboard import average_ranks, put_beside, so_far, with_note
+from sightline.results.leaderboard import (
+    average_ranks,
+    find_warnings,
+    keys_of_lines,
+    put_beside,
+    so_far,
+    with_note,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +58,8 @@ def head_ranking(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     frame.attrs["metric"] = str(name)
     note = f"means of {name} over images with 95% intervals; equal heads share a rank"
     about = (note, ratio(name), beside(name))
-    return with_note(frame, *about, "" if len(frame) else _NO_HEADS, so_far(tables))
+    notes = *about, "" if len(frame) else _NO_HEADS, so_far(tables)
+    return with_note(frame, *notes, warnings=find_warnings(tables, keys_of_lines(lines)))
 
 
 _NO_HEADS = "the study kept no single heads of these maps"
@@ -78,7 +86,14 @@ FROM units JOIN regions USING (image, region) GROUP BY ALL ORDER BY ALL"""
     frame.attrs["n"] = {str(label): int(n) for label, n in counts.items()}
     frame.attrs["metric"] = str(name)
     note = f"means of {name} over the regions of each label; attrs['n'] counts them"
-    return with_note(frame, note, ratio(name), "" if len(frame) else _NO_HEADS, so_far(tables))
+    keys = {
+        (model, method, target, layer)
+        for model in where.models or ()
+        for method in where.methods or ()
+        for target, layer in zip(found["target"], found["layer"], strict=True)
+    }
+    notes = note, ratio(name), "" if len(frame) else _NO_HEADS, so_far(tables)
+    return with_note(frame, *notes, warnings=find_warnings(tables, keys))
 
 
 def exemplars(

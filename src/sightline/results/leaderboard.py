@@ -16,7 +16,7 @@ from sightline.results._views import Name
 from sightline.results._wording import beside, beside_name, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import pandas as pd
 
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
     from sightline.results._tables import Tables
     from sightline.results._values import Spread
 
+    _Key = tuple[str, str, str, int | None]  # model, method, target and layer of maps
+
 __all__ = [
     "CHOSEN",
     "GRIDS",
     "average_ranks",
     "empty_board",
-    "grids_note",
+    "find_warnings",
+    "has_mixed_grids",
+    "keys_of_lines",
     "layer_column",
     "layer_progression",
     "leaderboard",
@@ -44,17 +48,17 @@ __all__ = [
 RANDOM = "random is what a random ranking of the pixels or cells gets, a little more than chance"
 CHOSEN = "what was chosen on the same images looks better than it is"
 GRIDS = (
-    "maps were scored on grids of different sizes, which draw the same regions differently: "
+    "maps were scored on grids of different sizes or parts of the image, which draw the same "
+    "regions differently: "
     "figures, chance and ceiling of one grid do not compare with those of another, while "
     "resolution pixels scores all on one raster"
 )
-# Shares of an image that differ by less are the same, rounded.
-_SHARE = 1e-6
 
 
-def with_note(frame: pd.DataFrame, *notes: str) -> pd.DataFrame:
-    """Put what a reader must know into the table's attributes."""
-    frame.attrs["note"] = "; ".join(note for note in notes if note)
+def with_note(frame: pd.DataFrame, *notes: str, warnings: Sequence[str] = ()) -> pd.DataFrame:
+    """Put what a reader must know into the table's attributes; warnings are in the note, too."""
+    frame.attrs["note"] = "; ".join(note for note in (*notes, *warnings) if note)
+    frame.attrs["warnings"] = tuple(warnings)
     return frame
 
 
@@ -85,29 +89,59 @@ def leaderboard(
     order = (by if METRICS[name.metric].direction == "lower" else -by).sort_values(kind="stable")
     frame = frame.loc[order.index].reset_index(drop=True)
     frame.attrs["metric"] = str(name)
-    about = _about(name), *_circular(tables), grids_note(tables, lines)
-    random = RANDOM if "random" in frame else ""
-    return with_note(frame, *about, random, _choice(lines), _nothing(lines, where), so_far(tables))
+    return with_note(
+        frame,
+        _about(name),
+        RANDOM if "random" in frame else "",
+        _choice(lines),
+        _nothing(lines, where),
+        so_far(tables),
+        warnings=find_warnings(tables, keys_of_lines(lines)),
+    )
 
 
-def grids_note(tables: Tables, lines: Iterable[Line]) -> str:
-    """Say so where lines were scored on grids that draw the same regions differently."""
-    if tables.manifest["study"].get("resolution") != "grid":
-        return ""
-    areas: dict[str, list[float]] = {}
-    for names in {(line.model, line.method) for line in lines}:
-        for image, area in tables.areas.get(names, {}).items():
-            areas.setdefault(image, []).append(area)
-    differ = any(max(found) - min(found) > _SHARE for found in areas.values())
-    return GRIDS if differ else ""
+def keys_of_lines(lines: Iterable[Line]) -> set[_Key]:
+    """Return the maps that lines are scores of, on either half of the images."""
+    return {
+        (line.model, *pick)
+        for line in lines
+        for half, pick in enumerate(line.picks)
+        if half not in line.blind
+    }
 
 
-def _circular(tables: Tables) -> Iterator[str]:
+def find_warnings(tables: Tables, keys: Collection[_Key]) -> tuple[str, ...]:
+    """Return what forbids to compare the scores of some maps with one another, in sentences."""
+    grids = (GRIDS,) if has_mixed_grids(tables, keys) else ()
+    return *_circular(tables, {model for model, *_ in keys}), *grids
+
+
+def has_mixed_grids(tables: Tables, keys: Collection[_Key] | None = None) -> bool:
+    """Return whether maps were scored on grids that draw the same regions differently.
+
+    All maps of the study by default. What each was scored on is stored with its rows.
+    """
+    chosen = tables.views.keys() if keys is None else tables.views.keys() & set(keys)
+    chunks: dict[int, set[tuple[int, frozenset[Any]]]] = {}
+    for key in chosen:
+        for number, views in tables.views[key].items():
+            chunks.setdefault(number, set()).add(views)
+    return any(_differ(found) for found in chunks.values())
+
+
+def _differ(found: Collection[tuple[int, frozenset[Any]]]) -> bool:
+    """Return whether images of a chunk have several views; maps of some images may be missing."""
+    most, views = max(found, key=lambda one: one[0])
+    return any(not some <= views or (count == most and some != views) for count, some in found)
+
+
+def _circular(tables: Tables, models: Collection[str]) -> Iterator[str]:
     """Say which models are scored against regions that their own weights proposed."""
     facts = tables.manifest["data"].get("review") or {}
     for model, other in facts.get("shared", ()) if facts.get("which") == "completed" else ():
         why = f"shares weights with {other}, which proposed regions"
-        yield f"{model} {why}: its scores are circular"
+        if model in models:
+            yield f"{model} {why}: its scores are circular"
 
 
 def ranked(name: Name, lines: Sequence[Line], *, head: bool = False) -> pd.DataFrame:
@@ -167,7 +201,9 @@ def layer_progression(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     frame = frame.drop(columns="chosen")
     put_beside(tables, name, where, lines, frame)
     frame.attrs["metric"] = str(name)
-    return with_note(frame, _about(name), _nothing(lines, where), so_far(tables))
+    warnings = find_warnings(tables, keys_of_lines(lines))
+    notes = _about(name), _nothing(lines, where), so_far(tables)
+    return with_note(frame, *notes, warnings=warnings)
 
 
 def percentile_sweep(
@@ -199,7 +235,9 @@ def percentile_sweep(
     frame.attrs["metric"] = metric
     about = f"means of {metric} over images with 95% intervals"
     about = "; ".join(filter(None, (about, ratio(lead), beside(lead))))
-    return with_note(frame, about, layers, _nothing(lines, where), so_far(tables))
+    warnings = find_warnings(tables, keys_of_lines(lines))
+    notes = about, layers, _nothing(lines, where), so_far(tables)
+    return with_note(frame, *notes, warnings=warnings)
 
 
 def _about(name: Name) -> str:

@@ -39,6 +39,7 @@ __all__ = [
     "score_chunk",
     "seen_of",
     "tables",
+    "summarise_views",
     "unseen",
     "view_of",
 ]
@@ -252,6 +253,21 @@ def view_of(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[An
     hidden = unseen(way, None if on_grid else shape)
     left_out = b"" if hidden is None else np.packbits(hidden).tobytes()
     return shape, left_out, tuple(round(edge, 6) for edge in way.visible_box)
+
+
+def summarise_views(scoring: Scoring, maps: StoredMaps) -> dict[str, Any] | None:
+    """Return the distinct views of each layer of maps, for JSON; see `view_of`.
+
+    None where maps are scored on a raster over the image, which all maps of an image share.
+    """
+    if scoring.resolution != "grid":
+        return None
+    views: list[list[tuple[Any, ...]]] = []
+    for ways in zip(*maps.geometries, strict=True):
+        found = {view_of(scoring, way, way.grid[::-1]) for way in dict.fromkeys(ways)}
+        views.append(sorted((*shape, gone.hex(), *box) for shape, gone, box in found))
+    layers = maps.layers if views else ()
+    return {"images": len(maps.geometries), "layers": layers, "views": views}
 
 
 def raster_of(scoring: Scoring, way: Geometry, cells: tuple[int, ...]) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from sightline.geometry import Geometry
 from sightline.records import InputError, Sample
 from sightline.runner.checking import checked_rows, partners_of, rows_table
 from sightline.runner.inputs import Shown, on_device
-from sightline.runner.scoring import Scored, score_chunk
+from sightline.runner.scoring import Scored, score_chunk, summarise_views
 from sightline.runner.shelf import Shelf
 from sightline.runner.streams import aside, stays_on
 from sightline.runner.tensors import TensorMaps, tensor_maps
@@ -424,7 +424,8 @@ class Worker:
         if kept and maps.images:
             write_maps(self.store.map_file(task.name), maps)
         write_rows(self.store.curve_file(task.name), scored.curves)
-        write_rows(self.store.row_file(task.name), scored.rows)
+        views = summarise_views(self.plan.scoring, maps)
+        write_rows(self.store.row_file(task.name), scored.rows, views)
         return Done(scored.rows.num_rows, count)
 
     @property

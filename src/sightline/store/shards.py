@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["StoredMaps", "read_maps", "read_ways", "write_maps", "write_rows"]
+__all__ = ["StoredMaps", "read_maps", "read_views", "read_ways", "write_maps", "write_rows"]
+
+VIEWS = "sightline-views"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +56,20 @@ class StoredMaps:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def write_rows(path: Path, rows: pa.Table) -> None:
+def write_rows(path: Path, rows: pa.Table, views: Mapping[str, Any] | None = None) -> None:
     """Write a table of rows so that it is small and there whole or not at all, with its checksum.
 
     Keys repeat and are kept as dictionaries; what is left of their order and of the values is
     packed by zstd.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rows : Table
+        Of scores or curves.
+    views : mapping, optional
+        On which grids the maps were scored, for `read_views`.
     """
     import pyarrow.parquet as pq
 
@@ -78,6 +89,8 @@ def write_rows(path: Path, rows: pa.Table) -> None:
     ) as writer:
         writer.write_table(rows)
         writer.add_key_value_metadata({KEY: BLANK})
+        if views is not None:
+            writer.add_key_value_metadata({VIEWS: json.dumps(views)})
     content = seal(file.getvalue(), path.name)
     write_whole(path, lambda file: file.write(content))
 
@@ -85,6 +98,22 @@ def write_rows(path: Path, rows: pa.Table) -> None:
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _KEY = KEY.encode()
 _PLAIN = ("value",)  # as many values as rows: a dictionary of them would only add to them
+
+
+def read_views(path: Path) -> tuple[int, dict[int | None, frozenset[tuple[Any, ...]]]]:
+    """Read on which grids the maps of a task were scored: how many images, and by layer the views.
+
+    A view is what two maps must have in common to be drawn on alike: rows, columns, the cells that
+    do not count, and the part of the image that is seen. A file without such a record has none.
+    """
+    import pyarrow.parquet as pq
+
+    text = (pq.read_metadata(path).metadata or {}).get(VIEWS.encode())
+    if text is None:
+        return 0, {}
+    record = json.loads(text)
+    views = zip(record["layers"], record["views"], strict=True)
+    return record["images"], {layer: frozenset(map(tuple, some)) for layer, some in views}
 
 
 def write_maps(path: Path, maps: StoredMaps) -> None:

@@ -59,6 +59,8 @@ export interface Background {
   lines: BackgroundLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** Whether the maps of one model lie more on the background than those of another. */
@@ -111,6 +113,8 @@ export interface Breakdown {
   lines: BreakdownLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** A label: IoU, recall, pointing and coverage of its regions; or the score of its images. */
@@ -277,6 +281,8 @@ export interface Comparison {
   images: Shift[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** a against b, image by image. */
@@ -349,6 +355,8 @@ export interface Correctness {
   classes: ClassLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** A method's scores on images that the model gets right and wrong. */
@@ -379,6 +387,8 @@ export interface CorrectnessLine {
   adjusted_low: number | null;
   /** Upper end. */
   adjusted_high: number | null;
+  /** Why there is no difference; empty: there is one. */
+  reason: string;
   /** Images that the model gets right. */
   right_images: number;
   /** Images that it gets wrong. */
@@ -789,6 +799,8 @@ export interface HeadMatrix {
   values: ((number | null)[])[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** The heads of one model, the best first. */
@@ -801,6 +813,8 @@ export interface HeadRanking {
   lines: HeadLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** Whether the service is up, and what it has loaded. */
@@ -875,6 +889,8 @@ export interface ImageHeads {
   lines: HeadLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** One image's scores over the layers. */
@@ -891,6 +907,8 @@ export interface ImageLayers {
   points: Point[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** Scores of one map against the union of an image's regions, or one of them. */
@@ -949,6 +967,8 @@ export interface ImageModels {
   lines: ImageModelsLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** One model and method on one image. */
@@ -1093,6 +1113,8 @@ export interface Leaderboard {
   lines: LeaderboardLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** A model, method and target. */
@@ -1499,6 +1521,8 @@ export interface Progression {
   lines: ProgressionLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** One line over layers, or percentiles. */
@@ -1865,6 +1889,8 @@ export interface Ranking {
   lines: RankingLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** The mean and the rank of a line by one metric. */
@@ -2485,6 +2511,8 @@ export interface Sparsity {
   tables: Record<string, Table>;
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** How far the report that is being made has come. */
@@ -2549,6 +2577,8 @@ export interface Sweep {
   lines: ProgressionLine[];
   /** What must be known to read the numbers. */
   note: string;
+  /** What speaks against comparing the scores with one another; empty: nothing does. */
+  warnings: string[];
 }
 
 /** Any table: columns and lines. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisValues, fitted, indentOf, layoutOf, spokenRow } from "./interval_layout";
+import { axisValues, fitted, indentOf, intervalText, layoutOf, rankRows, spokenRow } from "./interval_layout";
 
 const ROW = { key: "a", label: "edge", detail: "baseline", value: 0.25 };
 
@@ -20,6 +20,28 @@ it("cuts off intervals that would press all else together", () => {
   const row = { ...ROW, value: 0.1, ceiling: 0.4, low: 0.05, high: 0.99 };
   expect(axisValues([row])).toEqual([0.1, 0.4, 0.05, 0.5]);
   expect(axisValues([{ ...ROW, value: 0, low: -0.2, high: 0.2 }])).toEqual([0, -0.2, 0.2]);
+});
+
+describe("a row without an interval", () => {
+  const sure = { ...ROW, value: 0.1, low: 0.05, high: 0.15 };
+  const unsure = { ...ROW, key: "b", value: 0.9, low: null, high: null, reason: { short: "n = 1", text: "1 image wrong" } };
+
+  it("does not stretch an axis on which others have one", () => {
+    expect(axisValues([sure, unsure])).toEqual([0.1, 0.05, 0.15]);
+    expect(axisValues([unsure])).toEqual([0.9]);
+  });
+
+  it("comes last, whatever its value is; the others by theirs", () => {
+    const low = { ...sure, key: "low", value: 0.06 };
+    const nothing = { ...unsure, key: "nothing", value: null };
+    expect(rankRows([unsure, low, nothing, sure]).map(({ key }) => key)).toEqual(["a", "low", "b", "nothing"]);
+  });
+
+  it("says why, in short and in full", () => {
+    expect(intervalText(unsure)).toBe("n = 1");
+    expect(intervalText(sure, 2)).toBe("[0.05, 0.15]");
+    expect(spokenRow(unsure, 2)).toBe("edge, baseline: 0.90, 1 image wrong");
+  });
 });
 
 describe("layoutOf", () => {

@@ -9,6 +9,8 @@ export interface IntervalRow {
   value: number | null;
   low?: number | null;
   high?: number | null;
+  /** Why there is no interval: in short, in its place, and in full. */
+  reason?: { readonly short: string; readonly text: string };
   chance?: number | null;
   ceiling?: number | null;
   colour?: string;
@@ -65,9 +67,23 @@ export function fitted(text: string, width: number): string {
 export const indentOf = (row: IntervalRow, tree: boolean): number =>
   (row.depth ?? 0) * INDENT + (tree ? TOGGLE : 0);
 
+/** Whether both ends of the interval are known. */
+export const hasInterval = ({ low, high }: IntervalRow): boolean => typeof low === "number" && typeof high === "number";
+
+/** The interval in small print, or why there is none. */
+export const intervalText = (row: IntervalRow, digits?: number): string =>
+  hasInterval(row) ? interval(row.low, row.high, digits) : (row.reason?.short ?? "");
+
+/** The highest value first; rows without an interval, which may be anything, come last as they are. */
+export function rankRows(rows: readonly IntervalRow[]): IntervalRow[] {
+  const sure = rows.filter((row) => hasInterval(row) && row.value !== null);
+  const ranked = [...sure].sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
+  return [...ranked, ...rows.filter((row) => !sure.includes(row))];
+}
+
 /** Room for the longest interval in small print. */
 const intervalWidth = (rows: readonly IntervalRow[]): number =>
-  Math.max(0, ...rows.map(({ low, high }) => interval(low, high).length)) * SMALL_CHARACTER;
+  Math.max(0, ...rows.map((row) => intervalText(row).length)) * SMALL_CHARACTER;
 
 export function layoutOf(rows: readonly IntervalRow[], width: number, tree: boolean): IntervalLayout {
   const beside = intervalWidth(rows);
@@ -93,11 +109,14 @@ const OVERSHOOT = 1.25;
  *
  * A few regions may give an interval over half the range, which would press all else together:
  * where chance or ceiling show what size values have, intervals are cut off a little beyond them.
+ * A value without an interval does not stretch an axis on which others have one.
  */
 export function axisValues(rows: readonly IntervalRow[]): number[] {
   const there = (values: readonly (number | null | undefined)[]) =>
     values.filter((value): value is number => typeof value === "number");
-  const marks = there(rows.flatMap(({ value, chance, ceiling }) => [value, chance, ceiling]));
+  const unsure = rows.some(hasInterval) ? (row: IntervalRow) => !hasInterval(row) : () => false;
+  const values = rows.map((row) => (unsure(row) ? null : row.value));
+  const marks = there([...values, ...rows.flatMap(({ chance, ceiling }) => [chance, ceiling])]);
   const ends = there(rows.flatMap(({ low, high }) => [low, high]));
   const sized = rows.some(({ chance, ceiling }) => typeof (chance ?? ceiling) === "number");
   const most = sized ? Math.max(...marks.map(Math.abs)) * OVERSHOOT : Number.POSITIVE_INFINITY;
@@ -109,7 +128,7 @@ export function spokenRow(row: IntervalRow, digits: number, names: MarkNames = M
   const ends = interval(row.low, row.high, digits);
   const parts = [
     `${row.label}${row.detail ? `, ${row.detail}` : ""}: ${score(row.value, digits)}`,
-    ends === "" ? "" : `95% interval ${ends}`,
+    ends === "" ? (row.reason?.text ?? "") : `95% interval ${ends}`,
     typeof row.chance === "number" ? `${names.chance} ${score(row.chance, digits)}` : "",
     typeof row.ceiling === "number" ? `${names.ceiling} ${score(row.ceiling, digits)}` : "",
   ];

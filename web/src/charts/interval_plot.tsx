@@ -4,7 +4,7 @@ import { type KeyboardEvent } from "react";
 import { interval, score } from "../format";
 import { BASELINE, lineLook, type LineLook } from "./colours";
 import { MarkerShape } from "./marker";
-import { linear, niceDomain, tickDigits, ticks, type Domain } from "./scale";
+import { linear, niceDomain, tickDigits, ticks, type Domain, type Scale } from "./scale";
 import { useSize } from "./use_size";
 
 export interface IntervalLine {
@@ -62,21 +62,22 @@ function lineText(line: IntervalLine, format: (value: number | null) => string):
 interface RowProps {
   line: IntervalLine;
   look: LineLook;
-  x: (value: number) => number;
+  x: Scale;
   y: number;
   bars: boolean;
   zero: number;
 }
 
 function Drawing({ line, look, x, y, bars, zero }: RowProps) {
+  const within = (value: number) => Math.min(x.domain[1], Math.max(x.domain[0], value));
   return (
     <>
       {typeof line.ceiling === "number" && <line className="ceiling" x1={x(line.ceiling)} x2={x(line.ceiling)} y1={y - 6} y2={y + 6} />}
       {bars && line.value !== null && (
         <rect
-          x={Math.min(x(zero), x(line.value))}
+          x={Math.min(x(zero), x(within(line.value)))}
           y={y - 6}
-          width={Math.abs(x(line.value) - x(zero))}
+          width={Math.abs(x(within(line.value)) - x(zero))}
           height={12}
           style={{ fill: look.colour, fillOpacity: 0.75 }}
         />
@@ -85,7 +86,7 @@ function Drawing({ line, look, x, y, bars, zero }: RowProps) {
       {typeof line.low === "number" && typeof line.high === "number" && (
         <line x1={x(line.low)} x2={x(line.high)} y1={y} y2={y} style={{ stroke: bars ? "var(--ink)" : look.colour, strokeWidth: 2 }} />
       )}
-      {!bars && line.value !== null && <MarkerShape x={x(line.value)} y={y} look={look} size={4} hollow={line.baseline} />}
+      {!bars && line.value !== null && <MarkerShape x={x(within(line.value))} y={y} look={look} size={4} hollow={line.baseline} />}
     </>
   );
 }
@@ -95,7 +96,9 @@ export function IntervalPlot(props: IntervalPlotProps) {
   const { label, lines, xLabel, onPick, bars = false, reference, rowHeight = 24 } = props;
   const [box, width] = useSize<HTMLDivElement>();
   const format = props.format ?? ((value: number | null) => score(value));
-  const values = lines.flatMap((line) => [line.value, line.low, line.high, line.chance, line.ceiling]);
+  // A value without an interval does not stretch an axis on which others have one.
+  const sure = lines.some(({ low }) => typeof low === "number");
+  const values = lines.flatMap(({ value, low, high, chance, ceiling }) => [sure && typeof low !== "number" ? null : value, low, high, chance, ceiling]);
   const include = [...(props.include ?? []), ...(bars ? [0] : []), ...(reference === undefined ? [] : [reference])];
   const domain = props.domain ?? niceDomain(values, include);
   const names = Math.max(...lines.map((line) => line.name.length + (line.detail?.length ?? 0) + 2 + (line.depth ?? 0) * 2), 8);

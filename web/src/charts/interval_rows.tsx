@@ -1,11 +1,12 @@
 /** Values with intervals, one below the other: chance and ceiling stand in every row. */
 import type { KeyboardEvent } from "react";
 
-import { interval, score, signed } from "../format";
+import { score, signed } from "../format";
 import {
   axisValues,
   fitted,
   indentOf,
+  intervalText,
   layoutOf,
   MARK_NAMES,
   spokenRow,
@@ -127,6 +128,7 @@ function Legend({ layout, rows, names, limit }: LegendProps) {
 function Mark({ row, scale, y }: { row: IntervalRow; scale: Scale; y: number }) {
   const colour = row.colour ?? "var(--blue)";
   const { value, low, high, chance, ceiling } = row;
+  const [first, last] = scale.domain;
   return (
     <g>
       {typeof chance === "number" && <line className="chance" x1={scale(chance)} x2={scale(chance)} y1={y - 8} y2={y + 8} />}
@@ -136,7 +138,7 @@ function Mark({ row, scale, y }: { row: IntervalRow; scale: Scale; y: number }) 
       {typeof low === "number" && typeof high === "number" && (
         <Whisker low={low} high={high} colour={colour} scale={scale} y={y} />
       )}
-      {value !== null && (
+      {value !== null && value >= first && value <= last && (
         <circle
           className={row.hollow ? "dot hollow" : "dot"}
           cx={scale(value)}
@@ -145,8 +147,22 @@ function Mark({ row, scale, y }: { row: IntervalRow; scale: Scale; y: number }) 
           {...(row.hollow ? { stroke: colour } : { fill: colour })}
         />
       )}
+      {value !== null && value < first && <Arrow x={scale(first)} y={y} side={-1} colour={colour} />}
+      {value !== null && value > last && <Arrow x={scale(last)} y={y} side={1} colour={colour} />}
     </g>
   );
+}
+
+interface ArrowProps {
+  x: number;
+  y: number;
+  side: 1 | -1;
+  colour: string;
+}
+
+/** Something goes on beyond the axis. */
+function Arrow({ x, y, side, colour }: ArrowProps) {
+  return <path d={`M${x - side * 6} ${y - 5}L${x} ${y}L${x - side * 6} ${y + 5}`} fill="none" className="whisker" stroke={colour} />;
 }
 
 interface WhiskerProps {
@@ -161,14 +177,11 @@ interface WhiskerProps {
 function Whisker({ low, high, colour, scale, y }: WhiskerProps) {
   const [first, last] = scale.domain;
   const [x1, x2] = [scale(Math.max(first, low)), scale(Math.min(last, high))];
-  const arrow = (x: number, side: 1 | -1) => (
-    <path d={`M${x - side * 6} ${y - 5}L${x} ${y}L${x - side * 6} ${y + 5}`} fill="none" className="whisker" stroke={colour} />
-  );
   return (
     <>
       <line className="whisker" stroke={colour} x1={x1} x2={x2} y1={y} y2={y} />
-      {low < first && arrow(x1, -1)}
-      {high > last && arrow(x2, 1)}
+      {low < first && <Arrow x={x1} y={y} side={-1} colour={colour} />}
+      {high > last && <Arrow x={x2} y={y} side={1} colour={colour} />}
     </>
   );
 }
@@ -209,7 +222,8 @@ function Row({ row, top, tree, digits, differences, verb, names, layout, scale }
   const indent = indentOf(row, tree);
   const label = fitted(row.label, labelWidth - indent);
   const room = labelWidth - indent - textWidth(label) - 8;
-  const value = differences ? signed(row.value, digits) : score(row.value, digits);
+  const number = differences ? signed(row.value, digits) : score(row.value, digits);
+  const value = (narrow && row.value === null && row.reason?.short) || number;
   const name = spokenRow(row, digits, names) + (row.href ? `; ${verb}` : "");
   return (
     <g className={row.current ? "interval-row current-row" : "interval-row"}>
@@ -222,14 +236,14 @@ function Row({ row, top, tree, digits, differences, verb, names, layout, scale }
               {fitted(row.detail, room)}
             </tspan>
           )}
-          <title>{row.detail ? `${row.label} · ${row.detail}` : row.label}</title>
+          <title>{[row.label, row.detail, row.reason?.text].filter(Boolean).join(" · ")}</title>
         </text>
         <text className={row.value === null ? "row-value missing" : "row-value figure"} x={figureEnd} y={textY}>
           {value}
         </text>
         {!narrow && (
           <text className="row-value soft" x={valueEnd} y={textY}>
-            {interval(row.low, row.high, digits)}
+            {intervalText(row, digits)}
           </text>
         )}
         <Mark row={row} scale={scale} y={markY} />

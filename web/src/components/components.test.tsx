@@ -1,7 +1,8 @@
 import { act } from "react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { DataTable, Score, Slider, Tip, compareCells, tableData, type Column } from ".";
+import { carriedToView, DataTable, Loaded, Score, Slider, Tip, compareCells, tableData, type Column } from ".";
+import type { Result } from "../api/queries";
 import { drawnBox } from "../drawn";
 
 const { box, draw } = drawnBox();
@@ -44,6 +45,34 @@ describe("DataTable", () => {
     act(() => box.querySelector<HTMLButtonElement>(".table-box > .button")?.click());
     expect(names()).toHaveLength(3);
   });
+});
+
+describe("Loaded", () => {
+  const of = (data: unknown) => ({ data }) as Result<unknown>;
+
+  it("says what speaks against comparing the scores of a table, once and over it", () => {
+    draw(<Loaded of={of({ note: "means", warnings: ["maps were scored on several grids"] })}>{() => <table />}</Loaded>);
+    const [warning, ...more] = box.querySelectorAll("[role=note]");
+    expect(more).toEqual([]);
+    expect(warning?.textContent).toBe("Not comparable. Maps were scored on several grids.");
+    expect(warning?.nextElementSibling?.tagName).toBe("TABLE");
+  });
+
+  it("says nothing where nothing does", () => {
+    for (const data of [{ note: "means", warnings: [] }, { note: "means" }, null, [1]]) {
+      draw(<Loaded of={of(data)}>{() => <table />}</Loaded>);
+      expect(box.querySelector("[role=note]")).toBeNull();
+      expect(box.querySelector("table")).not.toBeNull();
+    }
+  });
+});
+
+it("carriedToView leaves a choice of maps behind where a table of all follows, and filters between tables", () => {
+  const [words, one, all] = [{ model: "m", metric: "iou" }, { single: true }, {}];
+  expect(carriedToView(words, one, all)).toEqual({ metric: "iou" });
+  expect(carriedToView(words, all, all)).toEqual(words);
+  expect(carriedToView(words, all, one)).toEqual(words);
+  expect(carriedToView(words, one, one)).toEqual(words);
 });
 
 it("compareCells reads numbers in names", () => {

@@ -45,16 +45,51 @@ export function ErrorNote({ error, retry }: { error: Error; retry?: () => void }
   );
 }
 
+/** A warning beside figures. */
+export function Caution({ children }: { children: ReactNode }) {
+  return (
+    <div className="caution" role="note">
+      {children}
+    </div>
+  );
+}
+
+/** What the service says against comparing the scores of a table with one another. */
+function warningsOf(answer: unknown): readonly string[] {
+  const table = answer as { note?: string; warnings?: readonly string[] } | null;
+  return (typeof table?.note === "string" && table.warnings) || [];
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function Warnings({ texts }: { texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <Caution>
+      {texts.map((text) => (
+        <p key={text}>
+          <b>Not comparable.</b> {sentence(text)}
+        </p>
+      ))}
+    </Caution>
+  );
+}
+
 interface LoadedProps<T> {
   of: Result<T>;
   label?: string;
   children: (data: T) => ReactNode;
 }
 
-/** An answer once it is there; before that a spinner, or what went wrong. */
+/** An answer once it is there, under what it warns of; before that a spinner, or what went wrong. */
 export function Loaded<T>({ of, label, children }: LoadedProps<T>) {
   if (of.data !== undefined) {
-    return <div className={of.isPlaceholderData ? "stale" : "loaded"}>{children(of.data)}</div>;
+    return (
+      <div className={of.isPlaceholderData ? "stale" : "loaded"}>
+        <Warnings texts={warningsOf(of.data)} />
+        {children(of.data)}
+      </div>
+    );
   }
   if (of.error) return <ErrorNote error={of.error} retry={() => void of.refetch()} />;
   return <Spinner label={label} />;

@@ -1,23 +1,37 @@
 /** Pages with several views: which is shown, links to the others, words that narrow them down. */
 import { useKeys } from "../keys";
-import { setParams, useUrl, useWord } from "../url";
+import { carried, go, setParams, useUrl, useWord } from "../url";
 import { Link } from "./link";
 
-/** The view that the address names, else the first; `]` and `[` step through them. */
-export function useView<V extends string>(page: string, views: readonly [V, ...V[]]): V {
-  const [view, setView] = useWord<V>("view", views, views[0]);
+/** The view that the address names, else the first. */
+export function useView<V extends string>(views: readonly [V, ...V[]]): V {
+  return useWord<V>("view", views, views[0])[0];
+}
+
+/** The words that go from one view to another: see `carried`; filters stay on between tables. */
+export function carriedToView<W extends object>(words: W, from: Narrowed, to: Narrowed): Partial<W> {
+  return carried(words, to.single === true || from.single !== true);
+}
+
+/** `]` and `[` step through the views, as their links do. */
+export function useViewKeys<V extends string>(page: string, views: readonly V[], view: V, hrefOf: (view: V) => string): void {
   const step = (by: number) => {
     const next = views[(views.indexOf(view) + by + views.length) % views.length];
-    if (next) setView(next, { push: true });
+    if (next) go(hrefOf(next));
   };
   useKeys(page, [
     { keys: ["]"], label: "next view", run: () => step(1) },
     { keys: ["["], label: "view before", run: () => step(-1) },
   ]);
-  return view;
+}
+
+interface Narrowed {
+  /** About one choice of maps; else about all that are not filtered out. */
+  readonly single?: boolean;
 }
 
 interface ViewLinksProps<V extends string> {
+  page: string;
   /** What the links are called together. */
   label: string;
   views: readonly V[];
@@ -27,7 +41,8 @@ interface ViewLinksProps<V extends string> {
 }
 
 /** Links to all views, and the question that the current one answers. */
-export function ViewLinks<V extends string>({ label, views, info, current, hrefOf }: ViewLinksProps<V>) {
+export function ViewLinks<V extends string>({ page, label, views, info, current, hrefOf }: ViewLinksProps<V>) {
+  useViewKeys(page, views, current, hrefOf);
   return (
     <>
       <nav className="views" aria-label={label}>

@@ -1,7 +1,9 @@
 /** The pages, each loaded when it is first opened. */
-import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+import { type ComponentType, type LazyExoticComponent } from "react";
 
 import type { Health } from "../api/client";
+import { carried, href, type Words } from "../url";
+import { lazyPage } from "./load";
 
 export interface PageInfo {
   name: string;
@@ -10,22 +12,24 @@ export interface PageInfo {
   path: string;
   /** Key after `g`. */
   key?: string;
+  /** About one choice of maps, which links to it take along; the others are about all until filtered. */
+  single?: boolean;
   /** Whether the store has what it shows; always unless given. */
   has?: (health: Health) => boolean;
   component: LazyExoticComponent<ComponentType>;
 }
 
 export const PAGES: readonly PageInfo[] = [
-  { name: "gallery", title: "Gallery", path: "/", key: "g", component: lazy(() => import("./gallery")) },
-  { name: "compare", title: "Compare", path: "/compare", key: "c", component: lazy(() => import("./compare")) },
-  { name: "dashboard", title: "Dashboard", path: "/dashboard", key: "d", component: lazy(() => import("./dashboard")) },
+  { name: "gallery", title: "Gallery", path: "/", key: "g", single: true, component: lazyPage(() => import("./gallery")) },
+  { name: "compare", title: "Compare", path: "/compare", key: "c", single: true, component: lazyPage(() => import("./compare")) },
+  { name: "dashboard", title: "Dashboard", path: "/dashboard", key: "d", component: lazyPage(() => import("./dashboard")) },
   {
     name: "detection",
     title: "Detection",
     path: "/detection",
     key: "t",
     has: (health) => health.detection.length > 0,
-    component: lazy(() => import("./detection")),
+    component: lazyPage(() => import("./detection")),
   },
   {
     name: "sparsity",
@@ -33,7 +37,7 @@ export const PAGES: readonly PageInfo[] = [
     path: "/sparsity",
     key: "p",
     has: (health) => health.sparsity,
-    component: lazy(() => import("./sparsity")),
+    component: lazyPage(() => import("./sparsity")),
   },
   {
     name: "checks",
@@ -41,7 +45,7 @@ export const PAGES: readonly PageInfo[] = [
     path: "/checks",
     key: "k",
     has: (health) => health.checks.length > 0,
-    component: lazy(() => import("./checks")),
+    component: lazyPage(() => import("./checks")),
   },
   {
     name: "prototypes",
@@ -49,7 +53,7 @@ export const PAGES: readonly PageInfo[] = [
     path: "/prototypes",
     key: "o",
     has: (health) => health.prototypes.length > 0,
-    component: lazy(() => import("./prototypes")),
+    component: lazyPage(() => import("./prototypes")),
   },
   {
     name: "review",
@@ -57,7 +61,7 @@ export const PAGES: readonly PageInfo[] = [
     path: "/review",
     key: "r",
     has: (health) => health.review != null,
-    component: lazy(() => import("./review")),
+    component: lazyPage(() => import("./review")),
   },
   {
     name: "rating",
@@ -66,17 +70,21 @@ export const PAGES: readonly PageInfo[] = [
     key: "a",
     has: (health) => (health.review?.tasks ?? 0) > 0,
     // In one file with the review, of which it uses most.
-    component: lazy(async () => ({ default: (await import("./review")).RatingPage })),
+    component: lazyPage(async () => ({ default: (await import("./review")).RatingPage })),
   },
-  { name: "study", title: "Study", path: "/study", key: "s", component: lazy(() => import("./study")) },
+  { name: "study", title: "Study", path: "/study", key: "s", component: lazyPage(() => import("./study")) },
 ];
 
 export const IMAGE_PAGE: PageInfo = {
   name: "image",
   title: "Image",
   path: "/image/",
-  component: lazy(() => import("./image")),
+  single: true,
+  component: lazyPage(() => import("./image")),
 };
+
+/** Where a page is opened from another: with the words that hold on both. */
+export const pageHref = (page: PageInfo, words: Words): string => href(page.path, carried(words, page.single === true));
 
 const SEGMENT = /^\/([a-z]+)(\/|$)/;
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sightline.api.schemas import Point, Table
 
-__all__ = ["layer_of", "plain", "point", "records", "to_table"]
+__all__ = ["layer_of", "plain", "point", "read_note", "records", "to_table"]
 
 
 def plain(value: Any) -> Any:
@@ -33,6 +33,19 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the lines of a table as plain values by column."""
     columns = {str(name): [plain(one) for one in frame[name].tolist()] for name in frame}
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def read_note(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the note of a table and its warnings, which answers keep apart.
+
+    >>> frame = pd.DataFrame()
+    >>> frame.attrs |= {"note": "means; so far; not comparable", "warnings": ("not comparable",)}
+    >>> read_note(frame)
+    {'note': 'means; so far', 'warnings': ('not comparable',)}
+    """
+    warnings = tuple(frame.attrs.get("warnings", ()))
+    parts = (part for part in str(frame.attrs["note"]).split("; ") if part not in warnings)
+    return {"note": "; ".join(parts), "warnings": warnings}
 
 
 def point(line: dict[str, Any], x: float) -> Point:

@@ -17,6 +17,7 @@ from sightline.api.choice import (
     threshold_of,
 )
 from sightline.api.problems import Refusal, naming, wrong
+from sightline.api.routes._cells import layer_of
 from sightline.api.routes._keeping import keep
 from sightline.metrics import METRICS
 from sightline.report._feed import directed_metrics
@@ -25,17 +26,27 @@ from sightline.report._lines import Lines, lines_where
 from sightline.report.feeding import StoreFigures
 from sightline.report.scores import Scored
 from sightline.results._catalogue import Where
-from sightline.results.leaderboard import CHOSEN, so_far
+from sightline.results.leaderboard import (
+    CHOSEN,
+    find_warnings,
+    keys_of_lines,
+    so_far,
+    with_note,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from sightline.api.choice import Chosen
     from sightline.api.schemas import Choice
     from sightline.api.state import Served
+    from sightline.results._lines import Line
     from sightline.results._views import Name
 
 __all__ = [
     "asked",
     "board",
+    "find_row_warnings",
     "given_words",
     "label_breakdown",
     "lines_of",
@@ -104,15 +115,27 @@ def board(served: Served, words: AskedTable) -> pd.DataFrame:
     key = ("board", name, where, words.layer)
     frame = keep(served, key, lambda: found.board(name))
     flattered = any(line.chosen.startswith("best") for line in found.lines)
-    return _noted(frame, CHOSEN if flattered else "", so_far(served.tables))
+    more = CHOSEN if flattered else "", so_far(served.tables)
+    return _noted(frame, *more, warnings=_warnings(served, found.lines))
 
 
-def _noted(frame: pd.DataFrame, *more: str) -> pd.DataFrame:
+def _warnings(served: Served, lines: Iterable[Line]) -> tuple[str, ...]:
+    return find_warnings(served.tables, keys_of_lines(lines))
+
+
+def find_row_warnings(served: Served, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return what speaks against comparing the scores of the maps that rows of a table name."""
+    maps: set[Any] = {
+        (row["model"], row["method"], row["target"], layer_of(row["layer"])) for row in rows
+    }
+    return find_warnings(served.tables, maps)
+
+
+def _noted(frame: pd.DataFrame, *more: str, warnings: tuple[str, ...]) -> pd.DataFrame:
+    """Return a table that is kept, with more notes."""
     copy = frame.copy(deep=False)
     copy.attrs = {**frame.attrs}
-    said = (str(frame.attrs.get("note", "")), *more)
-    copy.attrs["note"] = "; ".join(one for one in said if one)
-    return copy
+    return with_note(copy, str(frame.attrs.get("note", "")), *more, warnings=warnings)
 
 
 def progression(served: Served, words: AskedTable) -> pd.DataFrame:
@@ -205,7 +228,9 @@ def _ranks(served: Served, words: AskedTable, names: tuple[Name, ...]) -> pd.Dat
         frame["significant"] = _significant(compared, frame, str(name))
         part = frame[list(_RANKING)]
         parts.append(part.sort_values("name", key=lambda one: one.map(order), kind="stable"))
-    return pd.concat(parts, ignore_index=True)
+    frame = pd.concat(parts, ignore_index=True)
+    frame.attrs = {"warnings": _warnings(served, lines.lines)}
+    return frame
 
 
 _RANKING = ("name", "model", "method", "group", "target", "layer", "models", "metric", "value",
@@ -260,6 +285,7 @@ def label_breakdown(
                 **given, percentile=token, ancestors=ancestors
             ),
         )
+    frame = _noted(frame, warnings=_warnings(served, [chosen.line]))
     return frame, chosen.choice, token or _usual(served)
 
 
@@ -276,4 +302,4 @@ def style_breakdown(served: Served, words: AskedTable) -> tuple[pd.DataFrame, Ch
     key = ("styles", chosen.name, words)
     given = given_words(words)
     frame = keep(served, key, lambda: served.results.style_breakdown(str(chosen.name), **given))
-    return frame, chosen
+    return _noted(frame, warnings=_warnings(served, [chosen.line])), chosen

@@ -16,7 +16,7 @@ from sightline.analysis.faithful import (
 )
 from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.api.problems import PROBLEMS, Refusal, not_found
-from sightline.api.routes._cells import point, records, to_table
+from sightline.api.routes._cells import point, read_note, records, to_table
 from sightline.api.routes._checked import (
     STUDIED,
     AskedRedraw,
@@ -279,4 +279,4 @@ def check_background(
         lambda: background_test(served.results, first, second),
     )
     lines = tuple(filled(BackgroundLine, line) for line in records(frame))
-    return Background(one=first, other=second, lines=lines, note=frame.attrs["note"])
+    return Background(one=first, other=second, lines=lines, **read_note(frame))

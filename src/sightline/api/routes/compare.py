@@ -13,7 +13,7 @@ from sightline.analysis.shifts import Scale, map_shift
 from sightline.api.choice import AskedMap, AskedTable, MapWords, TableWords, choose_map, find_where
 from sightline.api.problems import PROBLEMS, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
-from sightline.api.routes._cells import layer_of, records
+from sightline.api.routes._cells import layer_of, read_note, records
 from sightline.api.routes._keeping import keep
 from sightline.api.routes._single import map_of
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
@@ -67,7 +67,7 @@ def compare(
         summary=" ".join(frame.attrs["summary"]),
         lines=tuple(lines),
         images=_shifts(served, words, by, lines[0]),
-        note=frame.attrs["note"],
+        **read_note(frame),
     )
 
 

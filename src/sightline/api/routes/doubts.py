@@ -16,7 +16,7 @@ from sightline.analysis.predictions import stored_predictions
 from sightline.api.choice import AskedTable, Chosen, MetricWord, TableWords, choose_line
 from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
-from sightline.api.routes._cells import layer_of, plain, records
+from sightline.api.routes._cells import layer_of, plain, read_note, records
 from sightline.api.routes._checked import CheckWords, filled, frame_of, kept_lines, line_key
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import (
@@ -90,11 +90,12 @@ def check_correctness(served: Here, words: CheckWords, metric: MetricWord = None
     classes = frame_of(
         served, ("classes", name), lambda: class_scatter(served.results, name, **given)
     )
+    kept = kept_lines(served, words, lines)
     return Correctness(
         metric=name,
-        lines=tuple(filled(CorrectnessLine, one) for one in kept_lines(served, words, lines)),
+        lines=tuple(filled(CorrectnessLine, one) for one in kept),
         classes=tuple(filled(ClassLine, one) for one in kept_lines(served, words, classes)),
-        note=lines.attrs["note"],
+        **read_note(lines) | {"warnings": frames.find_row_warnings(served, kept)},
     )
 
 

@@ -18,7 +18,7 @@ from sightline.api.choice import (
     stored_name,
 )
 from sightline.api.problems import PROBLEMS, Refusal, naming, not_found, wrong
-from sightline.api.routes._cells import records
+from sightline.api.routes._cells import read_note, records
 from sightline.api.routes._frames import asked, board
 from sightline.api.routes._keeping import keep
 from sightline.api.routes._single import number
@@ -145,7 +145,7 @@ def head_ranking(served: Here, words: TableWords) -> HeadRanking:
     frame = ranking_of(served, headed)
     lines = tuple(HeadLine(**line) for line in records(frame))
     return HeadRanking(
-        choice=headed.choice, metric=str(headed.name), lines=lines, note=frame.attrs["note"]
+        choice=headed.choice, metric=str(headed.name), lines=lines, **read_note(frame)
     )
 
 
@@ -172,6 +172,7 @@ def head_matrix(served: Here, words: TableWords, min_count: LeastWord = 1) -> He
         heads=tuple((int(layer), int(head)) for layer, head in frame.index),
         values=values,
         note=frame.attrs["note"].partition(";")[0],
+        warnings=frame.attrs["warnings"],
     )
 
 

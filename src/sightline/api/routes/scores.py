@@ -19,6 +19,7 @@ from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
 from sightline.api.choice import AskedMap, MapWords, choose_map, find_where, sources_of
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
 from sightline.api.routes._at_once import answered, layers_there, scores_there
+from sightline.api.routes._frames import find_row_warnings
 from sightline.api.routes._single import (
     check_map,
     curve_of,
@@ -381,6 +382,7 @@ def _layers(
         metric=asked.name,
         points=tuple(sorted(points, key=lambda point: point.x)),
         note=asked.about(nothing),
+        warnings=find_row_warnings(served, (key._asdict() for key, _ in lines)),
     )
 
 
@@ -524,6 +526,7 @@ def get_image_models(
             f"layers are those of the leaderboard by {served.name(None)}" * (words.layer is None),
             f"maps that are not stored: {missing}" if missing else "",
         ),
+        warnings=find_row_warnings(served, (key_of(choice)._asdict() for choice, *_ in found)),
     )
 
 
@@ -638,4 +641,5 @@ def get_image_heads(
         metric=asked.name,
         lines=tuple(sorted(lines, key=lambda one: (_by_rank(one), one.layer, one.head))),
         note=asked.about("" if lines else nothing, "equal heads share a rank"),
+        warnings=find_row_warnings(served, (key._asdict() for key, _ in found)),
     )

@@ -14,7 +14,7 @@ from sightline.analysis.sparsity import SparsityReport, sparsity_report
 from sightline.api.choice import AskedTable, TableWords, find_where, refuse_words
 from sightline.api.problems import BUSY, PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
-from sightline.api.routes._cells import to_table
+from sightline.api.routes._cells import records, to_table
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import Sparsity, SparsityProgress
 from sightline.api.state import Here, Served
@@ -50,7 +50,7 @@ _IDLE = SparsityProgress(making=False, metric=None, step=None, done=0, all=0)
 )
 async def sparsity(served: Here, words: TableWords) -> Sparsity:
     """Return the sparsity report."""
-    return await _apart(lambda: _answer(report_of(served, words)))
+    return await _apart(lambda: _answer(served, report_of(served, words)))
 
 
 @router.get(
@@ -116,7 +116,7 @@ async def _apart(work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(made)
 
 
-def _answer(report: SparsityReport) -> Sparsity:
+def _answer(served: Served, report: SparsityReport) -> Sparsity:
     return Sparsity(
         metric=report.metric,
         main=report.main,
@@ -126,6 +126,7 @@ def _answer(report: SparsityReport) -> Sparsity:
         missing=report.missing,
         tables={name: to_table(getattr(report, name)) for name in report.TABLES},
         note=report.note,
+        warnings=frames.find_row_warnings(served, records(report.lines)),
     )
 
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query
 from sightline.api.choice import AskedTable, TableWords
 from sightline.api.problems import PROBLEMS, wrong
 from sightline.api.routes import _frames as frames
-from sightline.api.routes._cells import layer_of, plain, point, records
+from sightline.api.routes._cells import layer_of, plain, point, read_note, records
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import (
     Breakdown,
@@ -83,7 +83,7 @@ def leaderboard(served: Here, words: TableWords) -> Leaderboard:
         LeaderboardLine(**none | _known(line, fields) | more)
         for line, more in zip(records(frame), also, strict=True)
     )
-    return Leaderboard(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+    return Leaderboard(metric=frame.attrs["metric"], lines=lines, **read_note(frame))
 
 
 def _beside(served: Served, words: AskedTable, metric: str) -> tuple[str | None, dict[str, Any]]:
@@ -123,7 +123,7 @@ def layers(served: Here, words: TableWords) -> Progression:
     """Return means by layer."""
     frame = frames.progression(served, words)
     lines = tuple(_layer_line(group) for group in _grouped(frame))
-    return Progression(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+    return Progression(metric=frame.attrs["metric"], lines=lines, **read_note(frame))
 
 
 _LINE = ("name", "models", "model", "method", "group", "target")
@@ -156,7 +156,7 @@ def percentiles(served: Here, words: TableWords) -> Sweep:
     """Return means by percentile."""
     frame = frames.sweep(served, words)
     lines = tuple(_sweep_line(group) for group in _grouped(frame))
-    return Sweep(metric=frame.attrs["metric"], lines=lines, note=frame.attrs["note"])
+    return Sweep(metric=frame.attrs["metric"], lines=lines, **read_note(frame))
 
 
 def _sweep_line(group: list[dict[str, Any]]) -> ProgressionLine:
@@ -190,9 +190,11 @@ def ranking(served: Here, words: TableWords, metrics: MetricsWord = None) -> Ran
     for line in records(frame):
         lines.setdefault(line["name"], []).append(line)
     shown = tuple(dict.fromkeys(frame["metric"]))
-    note = "ranks by means over images, 1 is best; equal ones share a rank"
     return Ranking(
-        metrics=shown, lines=tuple(_ranking_line(one) for one in lines.values()), note=note
+        metrics=shown,
+        lines=tuple(_ranking_line(one) for one in lines.values()),
+        note="ranks by means over images, 1 is best; equal ones share a rank",
+        warnings=frame.attrs["warnings"],
     )
 
 
@@ -224,7 +226,7 @@ def label_breakdown(
         if line["n"] + line["undefined"] >= min_count
     )
     return Breakdown(
-        by="labels", choice=choice, metric=f"iou@{token}", lines=lines, note=frame.attrs["note"]
+        by="labels", choice=choice, metric=f"iou@{token}", lines=lines, **read_note(frame)
     )
 
 
@@ -303,5 +305,5 @@ def style_breakdown(served: Here, words: TableWords, min_count: LeastWord = 1) -
         choice=chosen.choice,
         metric=metric,
         lines=tuple(lines),
-        note=frame.attrs["note"],
+        **read_note(frame),
     )

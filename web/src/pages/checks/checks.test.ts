@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import type { AgreementMatrix, CascadeLine, FaithfulnessLine, PartsLine, SanityLine } from "../../api/client";
+import type { AgreementMatrix, CascadeLine, CorrectnessLine, FaithfulnessLine, PartsLine, SanityLine } from "../../api/client";
 import { cellOf } from "./agreement";
 import { methodsOf, spotsOf } from "./classes";
 import { seriesOf } from "./curves";
+import { correctnessRow } from "./correctness";
 import { countsFor } from "./failures";
 import { waysFor } from "./filters";
 import { groupBy } from "../../tables";
@@ -11,7 +12,7 @@ import { checkedLayer, dotted, layeredName, nameAmong } from "./lines";
 import { cascadeOf, sanityData } from "./links";
 import { measureRows } from "./measure_table";
 import { partsRow } from "./parts";
-import { nameShifts, nameSide } from "./scatter";
+import { heightsOf, nameOf, nameShifts, nameSide } from "./scatter";
 import { accuracySeries, referenceSeries, stagesOf } from "./stages";
 import { axisOf, differenceRow, similarityRow } from "./verdicts";
 import { VIEW_INFO, VIEWS } from "./views";
@@ -38,6 +39,48 @@ const sanity = (changes: Partial<SanityLine> = {}): SanityLine => ({
   images: 32,
   seeds: 5,
   ...changes,
+});
+
+describe("right and wrong", () => {
+  const line: CorrectnessLine = {
+    ...{ model: "demo/vit", method: "cls", group: "attention", target: "", layer: 5, right: 0.3, wrong: 0.2 },
+    ...{ difference: 0.1, low: 0.02, high: 0.18, adjusted: 0.08, adjusted_low: 0.01, adjusted_high: 0.15 },
+    ...{ right_images: 40, wrong_images: 12, reason: "" },
+  };
+  const rowOf = (changes: Partial<CorrectnessLine>, shown: "adjusted" | "difference" = "difference") =>
+    correctnessRow({ ...line, ...changes }, [line], shown, "iou@90");
+
+  it("shows the difference that is asked for, with its interval", () => {
+    expect(rowOf({})).toMatchObject({ value: 0.1, low: 0.02, high: 0.18 });
+    expect(rowOf({}, "adjusted")).toMatchObject({ value: 0.08, low: 0.01, high: 0.15 });
+    expect(rowOf({}).reason).toBeUndefined();
+  });
+
+  it("has no mark without an interval, whether the service gives a difference or not", () => {
+    for (const difference of [0.4, null]) {
+      expect(rowOf({ difference, low: null, high: null, wrong_images: 1 })).toMatchObject({
+        value: null,
+        reason: { short: "n = 1", text: "1 image wrong: too few for an interval" },
+      });
+    }
+    expect(rowOf({ low: null, high: null, right_images: 0 }).reason?.short).toBe("n = 0");
+    expect(rowOf({ low: null, high: null }).reason?.short).toBe("no interval");
+  });
+
+  it("says the reason of the service where there is one", () => {
+    expect(rowOf({ difference: null, low: null, high: null, wrong_images: 3, reason: "needs 5" }).reason).toEqual({
+      short: "n = 3",
+      text: "needs 5",
+    });
+  });
+
+  it("draws classes over the heights of those with some images", () => {
+    const spot = { key: "a", name: "a", x: 1, href: null };
+    const [one, many] = [{ ...spot, y: 0.9, n: 1 }, { ...spot, y: 0.2, n: 20 }];
+    expect(heightsOf([one, many])).toEqual([0.2]);
+    expect(heightsOf([one])).toEqual([0.9]);
+    expect([nameOf(one, true), nameOf(one, false), nameOf(many, false)]).toEqual(["a (n = 1, 0.900)", "a (n = 1)", "a"]);
+  });
 });
 
 describe("names of lines", () => {

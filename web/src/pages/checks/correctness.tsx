@@ -1,8 +1,8 @@
 /** Right and wrong: whether scores differ where the model predicts the label and where it does not. */
 import type { Correctness, CorrectnessLine } from "../../api/client";
 import { useCorrectness } from "../../api/queries";
-import { ChartFrame, IntervalRows, type IntervalRow } from "../../charts";
-import { Loaded, MetricTip, Segmented } from "../../components";
+import { ChartFrame, IntervalRows, rankRows, type IntervalRow } from "../../charts";
+import { Caution, Loaded, MetricTip, Segmented } from "../../components";
 import type { DataSet } from "../../export";
 import { score } from "../../format";
 import { useWord } from "../../url";
@@ -11,7 +11,7 @@ import { imagesBehind } from "../dashboard/links";
 import { ClassPanel } from "./classes";
 import { useViewWords } from "./filters";
 import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
-import { Caution, NoLine } from "./notes";
+import { NoLine } from "./notes";
 
 const SHOWN = ["adjusted", "difference"] as const;
 type Shown = (typeof SHOWN)[number];
@@ -21,9 +21,12 @@ const SHOWN_NAMES: Readonly<Record<Shown, string>> = {
   difference: "as it is",
 };
 
+/** Images that each side must have for a difference between the two. */
+export const FEWEST = 5;
+
 const COLUMNS = [
   ...(["model", "method", "layer", "right", "wrong", "difference", "low", "high"] as const),
-  ...(["adjusted", "adjusted_low", "adjusted_high", "right_images", "wrong_images"] as const),
+  ...(["adjusted", "adjusted_low", "adjusted_high", "right_images", "wrong_images", "reason"] as const),
 ];
 
 const dataOf = (lines: readonly CorrectnessLine[]): DataSet => ({
@@ -35,6 +38,16 @@ const dataOf = (lines: readonly CorrectnessLine[]): DataSet => ({
 const sideText = (name: string, value: number | null, images: number): string =>
   images === 0 ? `none ${name}` : `${name} ${score(value, 2)} (${images})`;
 
+/** Why a difference has no interval: mostly as one side has few images. */
+function reasonOf({ right_images, wrong_images, reason }: CorrectnessLine): IntervalRow["reason"] {
+  const least = Math.min(right_images, wrong_images);
+  const side = wrong_images <= right_images ? "wrong" : "right";
+  const few = least < FEWEST;
+  const own = few ? `${least} ${least === 1 ? "image" : "images"} ${side}: too few for an interval` : "no interval can be given";
+  return { short: few ? `n = ${least}` : "no interval", text: reason || own };
+}
+
+/** A line by its difference; one without an interval has no mark, as it may be anything. */
 export function correctnessRow(
   line: CorrectnessLine,
   lines: readonly CorrectnessLine[],
@@ -42,13 +55,16 @@ export function correctnessRow(
   metric: string,
 ): IntervalRow {
   const adjusted = shown === "adjusted";
+  const [low, high] = adjusted ? [line.adjusted_low, line.adjusted_high] : [line.low, line.high];
+  const known = low !== null && high !== null;
   return {
     key: keyOf(line),
     label: nameAmong(line, lines),
     detail: dotted(layerText(line.layer), sideText("right", line.right, line.right_images), sideText("wrong", line.wrong, line.wrong_images)),
-    value: adjusted ? line.adjusted : line.difference,
-    low: adjusted ? line.adjusted_low : line.low,
-    high: adjusted ? line.adjusted_high : line.high,
+    value: !known ? null : adjusted ? line.adjusted : line.difference,
+    low,
+    high,
+    ...(known ? {} : { reason: reasonOf(line) }),
     colour: isBaseline(line) ? "var(--soft)" : "var(--blue)",
     hollow: isBaseline(line),
     href: imagesBehind(line, metric),
@@ -78,7 +94,7 @@ function Answer({ answer }: { answer: Correctness }) {
       >
         <IntervalRows
           label={`Difference in ${title} between images that the model gets right and wrong; each line opens its images`}
-          rows={lines.map((line) => correctnessRow(line, lines, shown, answer.metric))}
+          rows={rankRows(lines.map((line) => correctnessRow(line, lines, shown, answer.metric)))}
           axis={`difference in ${title}`}
           differences
         />

@@ -1,13 +1,13 @@
 /** Failures: the worst images of a method, and what is peculiar about them. */
 import type { FailureReason, Failures } from "../../api/client";
 import { overlayUrl, useFailures, useStudy } from "../../api/queries";
-import { Chip, DataTable, ExportMenu, Link, Loaded, MetricTip, Panel, Score, Select, tableData, type Column } from "../../components";
+import { Caution, Chip, DataTable, ExportMenu, Link, Loaded, MetricTip, Panel, Score, Select, tableData, type Column } from "../../components";
 import { interval, percent, plural, pValue, signed } from "../../format";
 import { useNumberParam } from "../../url";
 import { imageBehind, imagesBehind } from "../dashboard/links";
 import { ChoiceNote } from "../dashboard/parts";
 import { useViewWords } from "./filters";
-import { Caution, NoLine } from "./notes";
+import { NoLine } from "./notes";
 
 const COUNTS = [6, 12, 24, 48, 96];
 

@@ -4,13 +4,13 @@ import { useMemo } from "react";
 import type { Faithfulness, FaithfulnessLine } from "../../api/client";
 import { useChecks, useFaithfulness } from "../../api/queries";
 import { ChartFrame, IntervalRows, type IntervalRow } from "../../charts";
-import { Loaded, Select } from "../../components";
+import { Caution, Loaded, Select } from "../../components";
 import { to, useParam } from "../../url";
 import { faithfulnessData, MeasureTable } from "./measure_table";
 import { useViewWords } from "./filters";
 import { groupBy } from "../../tables";
 import { checkedLayer, dotted, isBaseline, keyOf, nameAmong } from "./lines";
-import { Caution, NoLine } from "./notes";
+import { NoLine } from "./notes";
 import { againstRandom, MEASURE_WORDS, measureTitle } from "./words";
 
 const BETTER = { higher: "higher is better", lower: "lower is better", zero: "nearer to zero is better" } as const;

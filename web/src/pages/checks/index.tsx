@@ -2,7 +2,7 @@
 import { type ComponentType } from "react";
 
 import { useChecks, useHealth } from "../../api/queries";
-import { Page, Spinner, useNamedWords, useView, ViewLinks } from "../../components";
+import { carriedToView, Page, Spinner, useNamedWords, useView, ViewLinks } from "../../components";
 import { plural } from "../../format";
 import { to } from "../../url";
 import { AgreementView } from "./agreement";
@@ -54,14 +54,15 @@ function Shown({ view, stored }: { view: View; stored: readonly string[] }) {
 }
 
 export default function Checks() {
-  const view = useView("Checks", VIEWS);
-  const kept = useNamedWords(NARROWING);
-  const hrefOf = (other: View) => to.checks({ view: other === VIEWS[0] ? null : other, ...kept });
+  const view = useView(VIEWS);
+  const words = useNamedWords(NARROWING);
+  const hrefOf = (other: View) =>
+    to.checks({ view: other === VIEWS[0] ? null : other, ...carriedToView(words, VIEW_INFO[view], VIEW_INFO[other]) });
   const health = useHealth().data;
   const stored = health?.checks.filter((name) => name !== "reference") ?? [];
   return (
     <Page title="Checks" lead={health && <Lead checks={stored} />} wide>
-      <ViewLinks label="Views of the checks" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
+      <ViewLinks page="Checks" label="Views of the checks" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
       {health ? <Shown view={view} stored={stored} /> : <Spinner />}
     </Page>
   );

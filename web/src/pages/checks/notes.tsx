@@ -4,15 +4,6 @@ import type { ReactNode } from "react";
 import { Empty, Link } from "../../components";
 import { to } from "../../url";
 
-/** A warning beside figures. */
-export function Caution({ children }: { children: ReactNode }) {
-  return (
-    <div className="checks-caution" role="note">
-      {children}
-    </div>
-  );
-}
-
 /** No line is left by the filters. */
 export function NoLine() {
   return <Empty title="No line fits">Show all models and methods, or clear the filters.</Empty>;

@@ -2,6 +2,9 @@
 import { linear, niceDomain, SvgLink, tickDigits, ticks, useSize } from "../../charts";
 import { score } from "../../format";
 
+/** Spots over fewer images are rings, and stretch no axis. */
+const FEW = 5;
+
 export interface Spot {
   key: string;
   name: string;
@@ -43,13 +46,40 @@ export function nameShifts(places: readonly { x: number; y: number }[], apart = 
   return shifts;
 }
 
+/** The values that the upright axis must reach: those of spots over some images, if there are any. */
+export function heightsOf(spots: readonly Spot[]): number[] {
+  const many = spots.filter(({ n }) => n >= FEW);
+  return (many.length > 0 ? many : spots).map(({ y }) => y);
+}
+
+/** The name of a spot; over how few images it is, and its height where the axis does not reach it. */
+export function nameOf({ name, n, y }: Spot, beyond: boolean): string {
+  return n < FEW ? `${name} (n = ${n}${beyond ? `, ${score(y)}` : ""})` : name;
+}
+
+interface MarkProps {
+  few: boolean;
+  x: number;
+  y: number;
+  /** 1: above the axis, -1: below it; a triangle points there. */
+  beyond: number;
+}
+
+function Mark({ few, x, y, beyond }: MarkProps) {
+  const className = few ? "spot few" : "spot";
+  if (beyond === 0) return <circle className={className} cx={x} cy={y} r={5} />;
+  return <path className={className} d={`M${x - 6} ${y}L${x + 6} ${y}L${x} ${y - 9 * beyond}Z`} />;
+}
+
 export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
   const [box, width] = useSize<HTMLDivElement>();
   const x = linear(niceDomain(spots.map((spot) => spot.x), [0, 1]), [MARGIN.left, Math.max(width - MARGIN.right, MARGIN.left + 40)]);
-  const y = linear(niceDomain(spots.map((spot) => spot.y), [0]), [HEIGHT - MARGIN.bottom, MARGIN.top]);
+  const y = linear(niceDomain(heightsOf(spots), [0]), [HEIGHT - MARGIN.bottom, MARGIN.top]);
   const [xs, ys] = [ticks(x.domain), ticks(y.domain)];
+  const within = (value: number) => Math.min(y.domain[1], Math.max(y.domain[0], value));
+  const beyond = ({ y: value }: Spot) => Math.sign(value - within(value));
   const text = (value: number, among: readonly number[]) => score(value, tickDigits(among));
-  const shifts = nameShifts(spots.map((spot) => ({ x: x(spot.x), y: y(spot.y) })));
+  const shifts = nameShifts(spots.map((spot) => ({ x: x(spot.x), y: y(within(spot.y)) })));
   return (
     <div className="chart-box" ref={box}>
       <svg className="chart checks-scatter" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={label}>
@@ -75,13 +105,14 @@ export function Scatter({ label, spots, xLabel, yLabel }: ScatterProps) {
           </text>
         </g>
         {spots.map((spot, index) => {
-          const side = nameSide(x(spot.x), width, spot.name);
+          const name = nameOf(spot, beyond(spot) !== 0);
+          const side = nameSide(x(spot.x), width, name);
           const said = `${spot.name}: ${xLabel} ${score(spot.x, 2)}, ${yLabel} ${score(spot.y)}, ${spot.n} images`;
           return (
             <SvgLink key={spot.key} href={spot.href} label={said}>
-              <circle className="spot" cx={x(spot.x)} cy={y(spot.y)} r={5} />
-              <text className="spot-name" x={x(spot.x) + (side === "start" ? 9 : -9)} y={y(spot.y) + 4 + (shifts[index] ?? 0)} textAnchor={side}>
-                {spot.name}
+              <Mark few={spot.n < FEW} x={x(spot.x)} y={y(within(spot.y))} beyond={beyond(spot)} />
+              <text className="spot-name" x={x(spot.x) + (side === "start" ? 9 : -9)} y={y(within(spot.y)) + 4 + (shifts[index] ?? 0)} textAnchor={side}>
+                {name}
               </text>
               <title>{said}</title>
             </SvgLink>

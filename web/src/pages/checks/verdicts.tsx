@@ -2,11 +2,11 @@
 import type { Sanity, SanityLine } from "../../api/client";
 import { useSanity } from "../../api/queries";
 import { ChartFrame, IntervalRows, niceDomain, type Domain, type IntervalRow } from "../../charts";
-import { Chip, Loaded } from "../../components";
+import { Caution, Chip, Loaded } from "../../components";
 import { useRandomised } from "./filters";
 import { cascadeOf, sanityData } from "./links";
 import { dotted, keyOf, layerText, nameAmong } from "./lines";
-import { Caution, NoLine } from "./notes";
+import { NoLine } from "./notes";
 import { VerdictTable } from "./verdict_table";
 import { similarityName, verdictCounts, VERDICT_COLOURS, VERDICT_SAYS, VERDICT_SIGNS, VERDICT_TONES, WAY_NAMES } from "./words";
 

@@ -22,6 +22,8 @@ export interface ViewInfo {
   readonly fields: readonly Field[];
   /** The check whose numbers are shown; none: what every study stores is enough. */
   readonly needs?: "randomisation" | "faithfulness" | "parts";
+  /** About the maps that a row elsewhere opened, or about one choice: left behind by links to tables. */
+  readonly single?: boolean;
 }
 
 export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
@@ -36,6 +38,7 @@ export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
     asks: "On which parts of the network does a map depend?",
     fields: ["similarity", "reading", "way", "model", "method", "target", "metric"],
     needs: "randomisation",
+    single: true,
   },
   faithfulness: {
     title: "Faithfulness",
@@ -48,6 +51,7 @@ export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
     asks: "How does the score of the class fall, or rise, as pixels are changed in the order of the map?",
     fields: ["model", "method", "target", "metric"],
     needs: "faithfulness",
+    single: true,
   },
   parts: {
     title: "Deciding parts",
@@ -74,6 +78,7 @@ export const VIEW_INFO: Readonly<Record<View, ViewInfo>> = {
     title: "Failures",
     asks: "On which images does a method fail, and what is peculiar about them?",
     fields: ["metric", "model", "method", "layer"],
+    single: true,
   },
 };
 

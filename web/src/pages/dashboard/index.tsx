@@ -3,7 +3,7 @@ import { type ComponentType } from "react";
 
 import type { Health } from "../../api/client";
 import { useHealth, useStudy } from "../../api/queries";
-import { ClearButton, Empty, Page, useNamedWords, useView, ViewLinks } from "../../components";
+import { carriedToView, ClearButton, Empty, Page, useNamedWords, useView, ViewLinks } from "../../components";
 import { plural } from "../../format";
 import { to } from "../../url";
 import { CompareView } from "./comparison";
@@ -67,13 +67,14 @@ function Shown({ view, health }: { view: View; health: Health | undefined }) {
 }
 
 export default function Dashboard() {
-  const view = useView("Dashboard", VIEWS);
-  const kept = useNamedWords(CLEARED);
-  const hrefOf = (other: View) => to.dashboard({ view: other === VIEWS[0] ? null : other, ...kept });
+  const view = useView(VIEWS);
+  const words = useNamedWords(CLEARED);
+  const hrefOf = (other: View) =>
+    to.dashboard({ view: other === VIEWS[0] ? null : other, ...carriedToView(words, VIEW_INFO[view], VIEW_INFO[other]) });
   const health = useHealth().data;
   return (
     <Page title="Dashboard" lead={<Lead />} wide>
-      <ViewLinks label="Views of the dashboard" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
+      <ViewLinks page="Dashboard" label="Views of the dashboard" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
       <Shown view={view} health={health} />
     </Page>
   );

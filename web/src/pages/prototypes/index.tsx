@@ -23,7 +23,7 @@ function Found({ list, name, view }: { list: PrototypeList; name: string; view: 
   const tools = names.length > 1 && <Select label="Benchmark" value={name} options={names} onChange={(next) => go(viewAddress(next, "overview"))} />;
   return (
     <Page title="Prototypes" lead={lead} tools={tools} wide>
-      <ViewLinks label="Views of the prototypes" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
+      <ViewLinks page="Prototypes" label="Views of the prototypes" views={VIEWS} info={VIEW_INFO} current={view} hrefOf={hrefOf} />
       <Loaded of={answer}>{(of: PrototypeBenchmark) => <Current of={of} />}</Loaded>
     </Page>
   );
@@ -31,7 +31,7 @@ function Found({ list, name, view }: { list: PrototypeList; name: string; view: 
 
 export default function PrototypesPage() {
   const list = usePrototypeList();
-  const view = useView("Prototypes", VIEWS);
+  const view = useView(VIEWS);
   const [asked] = useParam("name");
   if (list.data === undefined) {
     return (
