@@ -5,7 +5,11 @@ from __future__ import annotations
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import Agreement, map_agreement
 from sightline.analysis.chance import against_chance
-from sightline.analysis.correctness import class_scatter, correct_and_wrong
+from sightline.analysis.correctness import (
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
 from sightline.analysis.detection import write_detection_report
 from sightline.analysis.energy import Energy, cumulative_energy
 from sightline.analysis.failures import Cases, failure_cases, failure_reasons, worst_images
@@ -35,6 +39,7 @@ __all__ = [
     "background_test",
     "cascade_table",
     "class_scatter",
+    "compute_accuracy_scatter",
     "correct_and_wrong",
     "cumulative_energy",
     "failure_cases",

@@ -12,7 +12,7 @@ from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
 from sightline.checks.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
 from sightline.records import InputError
-from sightline.records.checks import check_choice, check_confidence
+from sightline.records.checks import check_choice, check_confidence, explain_few_images
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
 from sightline.stats.confidence import interval
@@ -196,8 +196,8 @@ def sanity_of(
     for line in _lines(frame, measure, reading, way):
         cross = line.of("reference", "cross")
         table, images = _by_draw(_last(line.of("randomisation", way)))
-        whole = crossed_mean(table, confidence=confidence, limits=(-1, 1))
-        gap = _gap(table, _pairs(cross, images, partners), confidence)
+        whole = crossed_mean(table, confidence=confidence, limits=_limits(measure))
+        gap = _gap(table, _pairs(cross, images, partners), confidence, measure)
         rows.append({**line.names, **line.beside(), **_figures(whole, gap), "cascade": line.rule()})
     found = framed(rows, _SANITY)
     found.attrs.update(measure=measure, reading=reading, way=way, confidence=confidence)
@@ -224,7 +224,8 @@ def cascade_of(
         part = line.of("randomisation", way)
         for stage in sorted({int(one) for one in part["stage"]}):
             some = part[(part["stage"] == stage).to_numpy()]
-            whole = crossed_mean(_by_draw(some)[0], confidence=confidence, limits=(-1, 1))
+            table = _by_draw(some)[0]
+            whole = crossed_mean(table, confidence=confidence, limits=_limits(measure))
             rows.append(
                 {
                     **same,
@@ -335,9 +336,16 @@ def _pairs(cross: pd.DataFrame, images: Sequence[str], partners: Partners | None
     return Pairs(np.array(first, np.intp), np.array(second, np.intp), values)
 
 
-def _gap(table: NDArray[np.float64], pairs: Pairs, confidence: float) -> Crossed:
+def _limits(measure: str) -> tuple[float, float]:
+    """Return the range of a similarity: that of a correlation, but for the share of pixels."""
+    return (0.0, 1.0) if measure == "overlap" else (-1.0, 1.0)
+
+
+def _gap(table: NDArray[np.float64], pairs: Pairs, confidence: float, measure: str) -> Crossed:
     """Return how much more similar maps are than those of two images."""
-    found = crossed_difference(table, pairs, confidence=confidence, limits=(-2, 2))
+    least, most = _limits(measure)
+    limits = least - most, most - least
+    found = crossed_difference(table, pairs, confidence=confidence, limits=limits)
     if len(pairs.values):
         return found
     return Crossed(math.nan, math.nan, math.nan, 0, found.draws)
@@ -452,7 +460,10 @@ def _about(found: pd.DataFrame) -> str:
 
 
 def _few(found: pd.DataFrame) -> str:
-    """Say where draws are too few."""
+    """Return why intervals are missing or wide: too few images, or draws."""
+    few = explain_few_images(int(found["images"].min())) if len(found) else ""
+    if few:
+        return few
     least = int(found["seeds"].min()) if len(found) else FEW
     if least < 2:
         return "one draw of the weights does not tell how draws differ: there are no intervals"
