@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from sightline.records.checks import explain_few_images
+from sightline.records.checks import explain_few
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,9 +124,9 @@ def crossed_difference(
         rows = np.where(with_pairs, rows, np.nan)
     images = int(np.isfinite(rows).sum())
     if not images:
-        return Crossed(math.nan, math.nan, math.nan, 0, draws)
+        return Crossed(math.nan, math.nan, math.nan, 0, draws, explain_few(0))
     value = float(np.nanmean(rows)) - _mean_of_images(pairs)
-    reason = explain_few_images(images) or ("one draw: an interval needs 2" * (draws < 2))
+    reason = explain_few(images) or explain_few(draws, 2, "draws")
     if reason:
         return Crossed(value, math.nan, math.nan, images, draws, reason)
     of_images = _over_images(rows, pairs)

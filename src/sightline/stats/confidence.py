@@ -17,7 +17,7 @@ from sightline.records.checks import (
     MIN_IMAGES,
     check_choice,
     check_confidence,
-    explain_few_images,
+    explain_few,
 )
 from sightline.stats._ends import Clusters, bca, student, studentised, wilson
 from sightline.stats._given import floats, refuse_infinite
@@ -317,7 +317,7 @@ def _fill(
     """Write values, ends, method and reason of the columns that have this many images."""
     if clusters.n:
         found.value[at] = clusters.value
-    few = explain_few_images(clusters.n, _MIN_SHARES if method == "wilson" else MIN_IMAGES)
+    few = explain_few(clusters.n, _MIN_SHARES if method == "wilson" else MIN_IMAGES)
     if few:
         found.reason[at] = few
         return

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sightline.records import InputError
-from sightline.records.checks import check_confidence, explain_few_images
+from sightline.records.checks import check_confidence, explain_few
 from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import in_units
@@ -310,7 +310,7 @@ def _centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _mean(values: NDArray[np.float64], confidence: float, limits: tuple[float, float]) -> Estimate:
     n = len(values)
-    reason = explain_few_images(n)
+    reason = explain_few(n)
     if reason:
         return Estimate(float(values.mean()) if n else math.nan, math.nan, math.nan, n, reason)
     values, unit = in_units(values)
