@@ -10,7 +10,7 @@ from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
 from sightline.records import InputError, Taxonomy
-from sightline.records.checks import check_confidence, explain_few_images
+from sightline.records.checks import check_confidence, explain_few
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -271,7 +271,7 @@ def _feature_score(
     mean = float(valid.mean()) if valid.size else math.nan
     std = float(valid.std(ddof=1)) if valid.size > 1 else math.nan
     clusters = sum(bool(np.isfinite(image).any()) for image in images)
-    reason = explain_few_images(clusters)
+    reason = explain_few(clusters)
     if reason:
         return FeatureScore(mean, std, valid.size, undefined, math.nan, math.nan, reason)
     residuals = np.array([np.nansum(np.asarray(image) - mean) for image in images if len(image)])
