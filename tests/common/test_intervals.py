@@ -128,6 +128,7 @@ OTHERS = {
     "stats.effect_size": "no ends; a class of prototypes has its name",
     "prototypes.effects": "drops have no lower limit; NaN below 10 images",
     "prototypes.premise": "drops have no lower limit; NaN below 10 images",
+    "results.open_benchmark": "reads what is stored",
     "analysis.map_agreement": "calls `intervals` with limits",
     "detection.compare_detectors": "tests/detection/test_comparing.py walks its differences",
     "detection.figure_intervals": "tests/detection/test_intervals.py walks its figures",

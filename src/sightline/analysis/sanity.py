@@ -12,7 +12,7 @@ from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
 from sightline.checks.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
 from sightline.records import InputError
-from sightline.records.checks import check_choice, check_confidence, explain_few
+from sightline.records.checks import check_choice, check_confidence
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
 from sightline.stats.confidence import interval
@@ -460,10 +460,7 @@ def _about(found: pd.DataFrame) -> str:
 
 
 def _few(found: pd.DataFrame) -> str:
-    """Return why intervals are missing or wide: too few images, or draws."""
-    few = explain_few(int(found["images"].min())) if len(found) else ""
-    if few:
-        return few
+    """Say where draws are too few."""
     least = int(found["seeds"].min()) if len(found) else FEW
     if least < 2:
         return "one draw of the weights does not tell how draws differ: there are no intervals"
