@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupDifference", "compare_groups", "subtract_intervals"]
 
+_ROUNDING = 1e-12
+
 
 class GroupDifference(NamedTuple):
     """The mean of a group of images minus that of the others.
@@ -128,7 +130,7 @@ def compare_groups(
     if reason:
         return _undefined(counts, reason)
     low, high = np.clip((found.low, found.high), least, most).tolist()
-    equal = "all values of a group are equal" if low == high else ""
+    equal = "all values of a group are equal" if high - low <= _ROUNDING else ""
     return GroupDifference(found.value, low, high, *counts, equal)
 
 
