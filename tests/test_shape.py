@@ -51,6 +51,7 @@ REASONS = {
     "sightline.results.results.Results.exemplars": _FILTERS,
     "sightline.results.results.Results.feature_breakdown": _FILTERS,
     "sightline.results.results.Results.images": _FILTERS,
+    "sightline.stats.paired.compare_paired": "the data, and the settings of interval and test",
     "sightline.stats.confidence.interval": "the data, and the settings of an interval",
     "sightline.stats.confidence.intervals": "the data, and the settings of an interval",
     "sightline.stats.cross.cross_scores": _SELECTION,

@@ -9,6 +9,8 @@ from zlib import crc32
 import numpy as np
 
 from benchmarks.calibration.lines import Line
+from sightline.records.checks import MIN_IMAGES
+from sightline.stats import compare_groups
 from sightline.stats.confidence import intervals
 
 if TYPE_CHECKING:
@@ -178,18 +180,34 @@ def coverage(setting: Setting, n: int, repeats: int, *, resamples: int = 2000) -
     below, above = float((high < truth).mean()), float((low > truth).mean())
     method = "/".join(sorted({*found.method.tolist()}))
     note = f"{method}; too low {below:.3f}, too high {above:.3f}; width {(high - low).mean():.3f}"
-    least, most = GATES[n] if setting.gated else (None, None)
+    least, most = GATES.get(n, (None, None)) if setting.gated else (None, None)
     return Line("coverage", f"{setting.name}, n = {n}", figure, least, most, note)
 
 
+def group_coverage(few: int, many: int, repeats: int) -> Line:
+    """Return how often the interval of right − wrong holds the truth, with so many wrong images."""
+    rng = np.random.default_rng([few, many])
+    right = np.arange(few + many) >= few
+    held = 0
+    for _ in range(repeats):
+        scores = rng.beta(np.where(right, 2.0, 1.0), 5)
+        found = compare_groups(scores, right, limits=(0, 1))
+        held += found.low <= 2 / 7 - 1 / 6 <= found.high
+    setting = f"IoU-like, {many} right and {few} wrong"
+    return Line("coverage, difference of two groups", setting, held / repeats, None, None, "")
+
+
 def run(repeats: int, *, small: bool = False) -> list[Line]:
-    """Return the coverage of every setting at 25, 139 and 1,000 images.
+    """Return the coverage of every setting at 25, 139 and 1,000 images, of some at the least.
 
     If small, that of 1,000 images for the first two settings only.
     """
-    return [
+    few = [coverage(SETTINGS[i], MIN_IMAGES, repeats) for i in (0, 1, 3, 4)]
+    groups = [group_coverage(n, 60, repeats) for n in (MIN_IMAGES, 25)]
+    found = [
         coverage(setting, n, repeats)
         for i, setting in enumerate(SETTINGS)
         for n in GATES
         if n < 1000 or i < 2 or not small
     ]
+    return found + few + groups

@@ -8,9 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.correctness import _sides, class_scatter, correct_and_wrong
+from sightline.analysis.correctness import (
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
 from sightline.records import InputError
 from sightline.results import open_results
+from sightline.stats import interval
 from tests.analysis import checked
 
 if TYPE_CHECKING:
@@ -60,26 +65,59 @@ def test_means_and_slopes_are_those_of_least_squares(sparse: Path) -> None:
     assert "not faithfulness" in found.attrs["note"]
 
 
-def test_a_difference_that_is_the_area_alone_goes_when_adjusted() -> None:
-    rng = np.random.default_rng(2)
-    right = np.arange(60) % 3 > 0
-    area = 0.2 + 0.3 * right + rng.uniform(0, 0.1, 60)
-    rows = pd.DataFrame(
-        {
-            "value": 0.1 + area + rng.normal(0, 0.02, 60),
-            "correct": pd.array(right, dtype="boolean"),
-            "area": area,
-            "probability": 0.9,  # the same everywhere: left out
-        }
-    )
-    found = _sides(rows, 0.95)
-    assert found["low"] > 0.25
-    assert abs(found["adjusted"]) < 0.1
-    assert found["adjusted_low"] < 0 < found["adjusted_high"]
-    always = _sides(rows.assign(correct=pd.array([True] * 60, dtype="boolean")), 0.95)
-    assert np.isnan([always["wrong"], always["difference"], always["adjusted"]]).all()
-    assert (always["right_images"], always["wrong_images"]) == (60, 0)
-    assert np.isnan(_sides(rows.assign(area=np.nan), 0.95)["adjusted"])
+@pytest.mark.parametrize("wrong", [0, 1, 4])
+def test_a_difference_of_few_images_is_undefined_and_says_why(sparse: Path, wrong: int) -> None:
+    """One wrong image of 12 gave an adjusted difference with a value and no interval."""
+    with open_results(sparse) as results:
+        answers = said(results)
+        answers["correct"] = pd.array(np.arange(20) >= wrong, dtype="boolean")
+        found = correct_and_wrong(results, "coverage", layer="last", predictions=answers)
+    columns = ["difference", "low", "high", "adjusted", "adjusted_low", "adjusted_high"]
+    assert found[columns].isna().all(axis=None)
+    sides = f"{20 - wrong} right and {wrong} wrong"
+    assert set(found["reason"]) == {f"too few images: {sides}, a difference needs 5 of each"}
+    assert found["right"].notna().all()
+    assert "no difference below 5 images on either side" in found.attrs["note"]
+
+
+def test_a_value_always_has_an_interval(sparse: Path) -> None:
+    with open_results(sparse) as results:
+        answers = said(results).assign(probability=[0.9] * 19 + [0.1])  # one image alone varies
+        for metric in ("coverage", "pointing", "iou@90"):
+            found = correct_and_wrong(results, metric, layer="last", predictions=answers)
+            for name, end in (("difference", ""), ("adjusted", "adjusted_")):
+                known = found[name].notna()
+                assert (found[f"{end}low"].notna() == known).all()
+                assert found.loc[known, f"{end}low"].between(-1, 1).all()
+                assert found.loc[known, f"{end}high"].between(-1, 1).all()
+                assert (found.loc[~known, "reason"] != "").all()
+
+
+def test_without_areas_the_adjusted_difference_alone_is_undefined(sparse: Path) -> None:
+    with open_results(sparse) as results:
+        answers = said(results).assign(probability=np.nan)
+        found = correct_and_wrong(results, "coverage", layer="last", predictions=answers)
+    assert found["difference"].notna().all()
+    assert found["adjusted"].isna().all()
+    assert found["reason"].str.startswith("adjusted: too few images: 0 right and 0 wrong").all()
+
+
+def test_models_have_their_accuracy_and_mean_score(sparse: Path) -> None:
+    with open_results(sparse) as results:
+        board = results.leaderboard("coverage", layer="last").set_index(["model", "method"])
+        first = said(results)
+        found = compute_accuracy_scatter(results, "coverage", layer="last", predictions=first)
+        few = compute_accuracy_scatter(results, "coverage", layer="last", predictions=first.head(4))
+    right = interval(first["correct"].astype(float), kind="share")
+    ends = (right.value, right.low, right.high)
+    for row in found.itertuples():
+        line = board.loc[row.model, row.method]
+        assert (row.value, row.low, row.high) == pytest.approx((line.value, line.low, line.high))
+        assert (row.accuracy, row.accuracy_low, row.accuracy_high) == pytest.approx(ends)
+        assert (row.images, row.reason) == (20, "")
+    assert found["method"].tolist() == ["centre", "cls", "mean_map", "random"]
+    assert set(few["reason"]) == {"too few images: 4, an interval needs 5"}
+    assert few["low"].isna().all()
 
 
 def test_classes_have_their_accuracy_and_mean(sparse: Path) -> None:

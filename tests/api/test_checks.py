@@ -14,7 +14,11 @@ from fastapi.testclient import TestClient
 from sightline.analysis import find_best_layers
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
-from sightline.analysis.correctness import class_scatter, correct_and_wrong
+from sightline.analysis.correctness import (
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
 from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
 from sightline.analysis.faithful import (
     background_test,
@@ -298,6 +302,8 @@ def test_scores_where_the_model_is_right(client: TestClient, results: Results) -
     known = stored_predictions(results)
     found = get(client, "checks/correctness", metric="coverage")
     _same(found["lines"], correct_and_wrong(results, "coverage", predictions=known))
+    _same(found["models"], compute_accuracy_scatter(results, "coverage", predictions=known))
+    assert {"right_images", "reason"} < set(found["lines"][0])
     _same(found["classes"], class_scatter(results, "coverage", predictions=known))
     assert found["metric"] == "coverage"
     assert get(client, "checks/correctness")["metric"] == get(client, "metrics")["default"]

@@ -32,7 +32,7 @@ LEAST: dict[str, Any] = {
     "percentiles": [90],
     "batch": 4,
 }
-TABLES = ("verdicts", "cascade", "faithfulness", "parts", "correct", "agreement")
+TABLES = ("verdicts", "cascade", "faithfulness", "parts", "correct", "accuracy", "agreement")
 
 
 def test_a_store_with_checks_is_told_in_words(demo_store: Path) -> None:

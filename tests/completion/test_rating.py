@@ -146,10 +146,17 @@ def test_figures_by_hand() -> None:
     (one,) = found.ratings
     assert (one.method, one.value) == ("a", 4.0)  # the mean of the images' means 3 and 5
     assert (one.answers, one.images, one.people) == (3, 2, 2)
-    assert 1 <= one.low < one.value < one.high <= 5
+    assert isnan(one.low)
+    assert one.reason == "too few images: 2, an interval needs 5"
+    tasks = [TaskRecord(f"t{n}", f"i{n}", "rate", ("a",)) for n in range(5)]
+    said = [Answer(task, who, 1 + n) for n, task in enumerate(tasks) for who in ("x", "y")]
+    (five,) = summarise_ratings(said).ratings
+    assert 1 <= five.low < five.value < five.high <= 5
+    (alone,) = summarise_ratings(said[::2]).ratings
+    assert alone.reason == "too few people: 1, an interval needs 2"
     assert [(w.method, w.value) for w in found.wins] == [("b", 0.75), ("a", 0.25)]
     assert [(p.method, p.value) for p in found.pairs] == [("a > b", 0.25)]
-    assert isnan(found.wins[0].low)  # one image does not tell how images differ
+    assert isnan(found.wins[0].low)
     assert found.left.value == 0.75
     assert found.ratings_alpha.units == 1
 

@@ -450,3 +450,17 @@ def test_values_that_cannot_be_drawn_are_refused() -> None:
         draw_metrics_comparison(table.iloc[:0])
     with pytest.raises(InputError, match="must have a column 'metric'"):
         draw_metrics_comparison({"method": ["a"], "image": ["i"], "value": [1]})
+
+
+def test_a_score_without_an_interval_does_not_stretch_the_axis() -> None:
+    table = {"label": ["door", "tower", "rare"], "value": [0.2, 0.3, 1.0], "n": [20, 12, 1],
+             "low": [0.1, 0.2, np.nan], "high": [0.3, 0.4, np.nan]}  # fmt: skip
+    ax = draw_breakdown(table, metric="iou@90").axes[0]
+    assert ax.get_xlim()[1] == pytest.approx(0.4 * 1.03)
+    arrows = [line for line in ax.lines if line.get_marker() == ">"]
+    assert [float(np.asarray(line.get_xdata())[0]) for line in arrows] == [ax.get_xlim()[1]]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert "beyond the axis, without an interval" in [t.get_text() for t in legend.get_texts()]
+    bare = {name: table[name] for name in ("label", "value", "n")}
+    assert draw_breakdown(bare, metric="iou@90").axes[0].get_xlim()[1] > 1

@@ -97,10 +97,12 @@ def test_all_undefined() -> None:
 
 def test_intervals_are_clustered_by_image() -> None:
     """Copies of one image's regions must not make the interval narrower."""
-    single = [[("a", 0.1)], [("a", 0.5)], [("a", 0.3)]]
+    scores = [0.1, 0.5, 0.3, 0.2, 0.4]
+    single = [[("a", score)] for score in scores]
     copied = [image * 10 for image in single]
     one, ten = (metrics.aggregate_by_feature_type(x)["a"] for x in (single, copied))
     assert (one.low, one.high) == pytest.approx((ten.low, ten.high), abs=1e-12)
     # With one region an image it is Student's interval of a mean.
-    half = 4.302652729911275 * np.std([0.1, 0.5, 0.3], ddof=1) / math.sqrt(3)
+    half = 2.7764451051977987 * np.std(scores, ddof=1) / math.sqrt(5)
     assert one.high - one.mean == pytest.approx(half, abs=1e-9)
+    assert one.reason == ""

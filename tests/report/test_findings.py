@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.analysis import correct_and_wrong
 from sightline.report.findings import _RULES, find, gaps, guide_rules
 from sightline.report.words import number
 
@@ -118,23 +119,29 @@ def test_the_guides_rules_judge_the_best_line(scored: Scored) -> None:
     assert rules[-1].value == "not known"
 
 
-def test_right_and_wrong_predictions_are_compared_by_welchs_interval(scored: Scored) -> None:
-    name = next(one for one in scored.names(baselines=False) if one.startswith("demo/cnn"))
-    values = scored.values()[name]
-    wrong = values.index[::3]
-    known = pd.DataFrame({"model": "demo/cnn", "image": values.index,
-                          "correct": ~values.index.isin(wrong)})  # fmt: skip
-    rule = guide_rules(scored, known)[1][-1]
-    a, b = values.drop(wrong).to_numpy(), values[wrong].to_numpy()
-    gap = a.mean() - b.mean()
-    assert rule.value.startswith(f"{name}, iou@90: {number(gap)} (95% interval")
-    assert f"{len(a)} right, {len(b)} wrong" in rule.value
-    assert rule.guide == ("good" if gap > 0 else "red flag")
-    shares = [np.var(part, ddof=1) / len(part) for part in (a, b)]
-    freedom = sum(shares) ** 2 / sum(
-        share**2 / (len(part) - 1) for share, part in zip(shares, (a, b), strict=True)
-    )
-    from scipy.stats import t
+def _answers(scored: Scored, wrong: int) -> pd.DataFrame:
+    """Return answers made up for demo/cnn, so many of them wrong."""
+    images = scored.values().index
+    return pd.DataFrame({"model": "demo/cnn", "image": images, "probability": 0.9,
+                         "correct": pd.array(np.arange(len(images)) >= wrong, dtype="boolean"),
+                         "label": "a"})  # fmt: skip
 
-    wide = t.ppf(0.975, freedom) * math.sqrt(sum(shares))
-    assert f"{number(gap - wide)} to {number(gap + wide)}" in rule.value
+
+def test_the_rule_of_right_and_wrong_reads_the_table(results: Results, scored: Scored) -> None:
+    name = next(one for one in scored.names(baselines=False) if one.startswith("demo/cnn"))
+    line = scored.about.set_index("name").loc[name]
+    table = correct_and_wrong(results, scored.metric, predictions=_answers(scored, 6))
+    rule = guide_rules(scored, table)[1][-1]
+    row = table[(table["method"] == line["method"]) & (table["target"] == line["target"])].iloc[0]
+    ends = f"95% interval {number(row['low'])} to {number(row['high'])}"
+    sides = f"{row['right_images']} right, 6 wrong"
+    assert rule.value == f"{name}, iou@90: {number(row['difference'])} ({ends}; {sides})"
+    assert rule.guide == ("good" if row["difference"] > 0 else "red flag")
+
+
+def test_too_few_wrong_predictions_are_not_judged(results: Results, scored: Scored) -> None:
+    table = correct_and_wrong(results, scored.metric, predictions=_answers(scored, 4))
+    rule = guide_rules(scored, table)[1][-1]
+    assert "no difference (too few images: " in rule.value
+    assert "4 wrong, a difference needs 5 of each)" in rule.value
+    assert (rule.guide, rule.ours) == ("undefined", "cannot be asked")

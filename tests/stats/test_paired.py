@@ -244,8 +244,7 @@ def test_a_comparison_of_regions_is_clustered() -> None:
 def test_a_comparison_of_few_images_says_so() -> None:
     found = compare_paired([0.1, 0.2, 0.4], [0.2, 0.1, NAN])
     assert found.reason == "too few images: 2, p-values need 6"
-    assert np.isnan([found.p, found.p_wilcoxon]).all()
-    assert np.isfinite([found.low, found.high]).all()
+    assert np.isnan([found.p, found.p_wilcoxon, found.low, found.high]).all()
     nothing = compare_paired([], [])
     assert nothing.n == 0
     assert np.isnan([nothing.difference, nothing.value_a, nothing.better, nothing.low]).all()

@@ -11,7 +11,11 @@ from sightline.analysis.checked_layers import (
     find_best_layers,
     find_unchecked,
 )
-from sightline.analysis.correctness import class_scatter, correct_and_wrong
+from sightline.analysis.correctness import (
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
 from sightline.analysis.detection import write_detection_report
 from sightline.analysis.energy import Energy, cumulative_energy
 from sightline.analysis.failures import Cases, failure_cases, failure_reasons, worst_images
@@ -43,6 +47,7 @@ __all__ = [
     "cascade_table",
     "choose_best_layers",
     "class_scatter",
+    "compute_accuracy_scatter",
     "correct_and_wrong",
     "cumulative_energy",
     "failure_cases",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ import numpy as np
 from scipy.special import stdtr
 
 from sightline.analysis._material import or_none
+from sightline.metrics import METRICS
 from sightline.results.leaderboard import layer_column
-from sightline.stats.confidence import Interval, interval
+from sightline.stats.confidence import interval
 from sightline.stats.corrections import holm
 from sightline.stats.sparsity import RATES, Overlaps, delta_bands
 
@@ -78,10 +78,12 @@ def _verdict(
     material: Material, a: LineFigures, b: LineFigures, bands: Sequence[Any]
 ) -> dict[str, Any]:
     """Return how two lines differ, by every measure at hand."""
-    gaps = {key: _interval(_gaps(a, b, key)) for key in ("iou", "recall", "coverage")}
+    gaps = {
+        key: interval(_gaps(a, b, key), limits=METRICS[key].difference_range)
+        for key in ("iou", "recall", "coverage")
+    }
     sets = material.sets[a.called].minus(material.sets[b.called])
     on_gold = sets.on_gold()
-    ends = (math.nan,) * 2 if on_gold is None else np.clip((on_gold.low, on_gold.high), -1, 1)
     both = sets.joined()
     return {
         "difference": gaps["iou"].value,
@@ -96,8 +98,8 @@ def _verdict(
             for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))
         },
         "gold": math.nan if on_gold is None else on_gold.value,
-        "gold_low": float(ends[0]),
-        "gold_high": float(ends[1]),
+        "gold_low": math.nan if on_gold is None else on_gold.low,
+        "gold_high": math.nan if on_gold is None else on_gold.high,
         "joined": math.nan if both is None else both.value,
         "joined_low": math.nan if both is None else both.low,
         "joined_high": math.nan if both is None else both.high,
@@ -111,13 +113,6 @@ def _p_value(both: PPI) -> float:
     if math.isnan(both.value) or not both.se:
         return math.nan if math.isnan(both.value) else float(not both.value)
     return 2 * float(stdtr(both.df, -abs(both.value) / both.se))
-
-
-def _interval(gaps: Any) -> Interval:
-    """Return the mean of differences; with few images the ends may lie where no mean can."""
-    found = interval(gaps)
-    low, high = np.clip((found.low, found.high), -1, 1).tolist()
-    return replace(found, low=low, high=high)
 
 
 def _gaps(a: LineFigures, b: LineFigures, key: str) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline.analysis._material import line_columns, mean
 from sightline.analysis.predictions import predictions_of
+from sightline.metrics import METRICS
 from sightline.records import InputError
+from sightline.records.checks import MIN_IMAGES
 from sightline.results._lines import make_lines
 from sightline.results.leaderboard import (
     CHOSEN,
@@ -18,26 +19,29 @@ from sightline.results.leaderboard import (
     so_far,
     with_note,
 )
-from sightline.stats._regress import Slope, slope
+from sightline.stats import compare_groups, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from sightline.records.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
+    from sightline.stats import GroupDifference
+    from sightline.stats.confidence import Kind
 
-
-__all__ = ["class_scatter", "correct_and_wrong", "line_values"]
+__all__ = ["class_scatter", "compute_accuracy_scatter", "correct_and_wrong", "line_values"]
 
 _CAUSES = ("area", "probability")
 _FIGURES = (
     *("right", "wrong", "difference", "low", "high", "adjusted", "adjusted_low"),
-    *("adjusted_high", "right_images", "wrong_images"),
+    *("adjusted_high", "right_images", "wrong_images", "reason"),
+)
+_ACCURACY = (
+    *("accuracy", "accuracy_low", "accuracy_high", "value", "low", "high", "images", "reason"),
 )
 
 
@@ -73,8 +77,10 @@ def correct_and_wrong(
     -------
     DataFrame
         model, method, group, target, layer, right, wrong (means over images), difference (right −
-        wrong), low, high, adjusted, adjusted_low, adjusted_high, right_images, wrong_images. What
-        cannot be told, as predictions are all right, or too few wrong, is NaN.
+        wrong), low, high, adjusted, adjusted_low, adjusted_high, right_images, wrong_images,
+        reason. Differences are NaN, and the reason says why, where they have no interval: below 5
+        images on either side, and where right and wrong images cannot be compared at equal area
+        and confidence.
 
     Raises
     ------
@@ -82,14 +88,16 @@ def correct_and_wrong(
         If it is of no prediction known whether it is right.
     """
     lines, table, notes = _judged_lines(results, metric, layer, predictions)
-    rows = [_sides(some, confidence) for some in _of_lines(table, len(lines))]
+    rows = [_sides(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
     frame = _with_lines(lines, rows, _FIGURES)
     frame.attrs["metric"] = notes[0]
+    few = frame["difference"].isna().any()
     return with_note(
         frame,
         f"means of {notes[0]} over images where the model is right and where it is wrong, with "
         f"{confidence:.0%} intervals",
         "adjusted: least squares on right or wrong, annotated area and confidence",
+        f"no difference below {MIN_IMAGES} images on either side: see reason" if few else "",
         *notes[1:],
         "better where right shows plausibility, not faithfulness: a map may fit what people marked "
         "for reasons that have nothing to do with the prediction",
@@ -147,6 +155,48 @@ def class_scatter(
     )
 
 
+def compute_accuracy_scatter(
+    results: Results,
+    metric: str | None = None,
+    *,
+    layer: Layer = "best",
+    predictions: pd.DataFrame | None = None,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Return the accuracy of each model and the score of its maps: a point per model and method.
+
+    Parameters
+    ----------
+    results, metric, layer, predictions, confidence
+        See `correct_and_wrong`.
+
+    Returns
+    -------
+    DataFrame
+        model, method, group, target, layer, accuracy (of the model), accuracy_low, accuracy_high,
+        value (mean score), low, high, images (whose prediction can be judged and whose score is
+        defined; both means are over them), reason (why an interval is NaN).
+
+    Raises
+    ------
+    InputError
+        If it is of no prediction known whether it is right.
+    """
+    lines, table, notes = _judged_lines(results, metric, layer, predictions)
+    rows = [_accuracy(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
+    frame = _with_lines(lines, rows, _ACCURACY)
+    frame.attrs["metric"] = notes[0]
+    return with_note(
+        frame,
+        f"accuracy of the model and mean {notes[0]} on the same images, with {confidence:.0%} "
+        "intervals",
+        *notes[1:],
+        "models differ in more than accuracy: a trend over a few models is no evidence that one "
+        "causes the other",
+        so_far(results._tables),
+    )
+
+
 def line_values(tables: Tables, lines: Sequence[Line]) -> pd.DataFrame:
     """Return the scores of lines by image: columns line (its place), model, image, value."""
     import pandas as pd
@@ -198,13 +248,20 @@ def _of_lines(table: pd.DataFrame, count: int) -> list[pd.DataFrame]:
     return [parts.get(place, table.iloc[:0]) for place in range(count)]
 
 
-def _sides(rows: pd.DataFrame, confidence: float) -> dict[str, Any]:
-    """Return the figures of one line."""
-    rows = rows[np.isfinite(rows["value"].to_numpy(np.float64))]
+def _sides(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
+    """Return the scores of one line where the model is right and where it is wrong."""
+    rows = _defined(rows)
     values = rows["value"].to_numpy(np.float64)
     right = rows["correct"].to_numpy(np.bool_)
-    plain = slope(values, right * 1.0, confidence=confidence)
-    adjusted = _adjusted(rows, values, right * 1.0, confidence)
+    spec = METRICS[metric.partition("@")[0]]
+    options: dict[str, Any] = {
+        "kind": _kind(metric),
+        "confidence": confidence,
+        "limits": spec.range,
+        "names": ("right", "wrong"),
+    }
+    plain = compare_groups(values, right, **options)
+    adjusted = compare_groups(values, right, others=rows[list(_CAUSES)], **options)
     return {
         "right": mean(values[right]),
         "wrong": mean(values[~right]),
@@ -216,23 +273,45 @@ def _sides(rows: pd.DataFrame, confidence: float) -> dict[str, Any]:
         "adjusted_high": adjusted.high,
         "right_images": int(right.sum()),
         "wrong_images": int((~right).sum()),
+        "reason": _explain(plain, adjusted),
     }
 
 
-def _adjusted(
-    rows: pd.DataFrame,
-    values: NDArray[np.float64],
-    right: NDArray[np.float64],
-    confidence: float,
-) -> Slope:
-    """Return the difference of images alike in area and confidence, as far as these vary."""
-    others = rows[list(_CAUSES)].to_numpy(np.float64)
-    known = np.isfinite(others).all(axis=1)
-    if not known.any():
-        return Slope(math.nan, math.nan, math.nan, math.nan)
-    others = others[known]
-    varies = np.ptp(others, axis=0) > 0
-    return slope(values[known], right[known], others[:, varies], confidence=confidence)
+def _explain(plain: GroupDifference, adjusted: GroupDifference) -> str:
+    """Return why differences are undefined, the adjusted one's reason where it is another."""
+    if not adjusted.reason or adjusted.reason == plain.reason:
+        return plain.reason
+    return "; ".join(filter(None, (plain.reason, f"adjusted: {adjusted.reason}")))
+
+
+def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
+    """Return the accuracy of one line's model and its mean score, on the same images."""
+    rows = _defined(rows)
+    right = interval(rows["correct"].to_numpy(np.float64), kind="share", confidence=confidence)
+    score = interval(
+        rows["value"].to_numpy(np.float64),
+        kind=_kind(metric),
+        confidence=confidence,
+        limits=METRICS[metric.partition("@")[0]].range,
+    )
+    return {
+        "accuracy": right.value,
+        "accuracy_low": right.low,
+        "accuracy_high": right.high,
+        "value": score.value,
+        "low": score.low,
+        "high": score.high,
+        "images": len(rows),
+        "reason": score.reason,
+    }
+
+
+def _defined(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[np.isfinite(rows["value"].to_numpy(np.float64))]
+
+
+def _kind(metric: str) -> Kind:
+    return "share" if METRICS[metric.partition("@")[0]].share else "mean"
 
 
 def _with_lines(

@@ -99,10 +99,10 @@ def _table(place: int, maps: LineMaps) -> pd.DataFrame:
     curves = curves[known]
     nothing = np.full(POINTS, np.nan)
     value, total, chance = curves.mean(axis=0) if len(curves) else (nothing,) * 3
-    ends = intervals(curves[:, 0]) if len(curves) else None
+    ends = intervals(curves[:, 0], limits=(0, 1)) if len(curves) else None
     columns: dict[str, Any] = {"place": place, "x": np.linspace(0, 1, POINTS), "value": value}
-    columns["low"] = nothing if ends is None else np.clip(ends.low, 0, 1)
-    columns["high"] = nothing if ends is None else np.clip(ends.high, 0, 1)
+    columns["low"] = nothing if ends is None else ends.low
+    columns["high"] = nothing if ends is None else ends.high
     columns |= {"total": total, "chance": chance, "n": int(known.sum())}
     return pd.DataFrame({**columns, "undefined": int((~known).sum())})
 

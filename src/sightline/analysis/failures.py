@@ -16,6 +16,7 @@ from sightline.results._views import full_model
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats.confidence import interval
 from sightline.stats.corrections import holm
+from sightline.stats.groups import subtract_intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,15 +214,15 @@ def reasons_of(held: pd.DataFrame, count: int) -> pd.DataFrame:
             continue
         worst, rest = (interval(side, kind="share") for side in sides)
         counts = [[int(side.sum()), int(len(side) - side.sum())] for side in sides]
-        gap = worst.value - rest.value
+        gap, low, high = subtract_intervals(worst, rest)
         rows.append(
             {
                 "reason": str(reason),
                 "worst": worst.value,
                 "rest": rest.value,
                 "difference": gap,
-                "low": gap - float(np.hypot(worst.value - worst.low, rest.high - rest.value)),
-                "high": gap + float(np.hypot(worst.high - worst.value, rest.value - rest.low)),
+                "low": low,
+                "high": high,
                 "p": float(fisher_exact(np.array(counts)).pvalue),
                 "worst_images": len(sides[0]),
                 "rest_images": len(sides[1]),

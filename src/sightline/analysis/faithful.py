@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from sightline.records.choices import Layer
     from sightline.results import Results
-    from sightline.stats.confidence import Intervals
 
 __all__ = ["BETTER", "background_test", "faithfulness_curves", "faithfulness_table", "parts_table"]
 
@@ -265,12 +263,15 @@ def faithfulness_of(frame: pd.DataFrame, *, confidence: float = 0.95) -> pd.Data
     rows = of_check(frame, "faithfulness")
     rows = rows[rows["measure"].isin(BETTER).to_numpy()]
     names, table = side_by_side(rows, [*_NAMES, "measure"])
-    found = _spans(table, [name[-1] for name in names], confidence)
+    least, most = _limits(table, [name[-1] for name in names])
+    found = intervals(table, confidence=confidence, limits=(least, most))
     beside = [_random_place(name, names) for name in names]
     compared = [
         None if name[-1] in _GIVEN else place for name, place in zip(names, beside, strict=True)
     ]
-    apart = intervals(_gaps(table, compared), confidence=confidence)
+    apart = intervals(
+        _gaps(table, compared), confidence=confidence, limits=(least - most, most - least)
+    )
     lines = [
         {
             **dict(zip((*_NAMES, "measure"), name, strict=True)),
@@ -299,18 +300,16 @@ def faithfulness_of(frame: pd.DataFrame, *, confidence: float = 0.95) -> pd.Data
     )
 
 
-def _spans(table: NDArray[np.float64], measures: Sequence[str], confidence: float) -> Intervals:
-    """Return intervals whose ends lie where values can: few images may lead them beyond.
+def _limits(
+    table: NDArray[np.float64], measures: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the range of each column's measure.
 
     Curves of a target that is no class have no limits: their values lie beyond those of shares.
     """
-    found = intervals(table, confidence=confidence)
     least, most = np.array([_LIMITS[one] for one in measures], np.float64).reshape(-1, 2).T
     free = ((table < least - _EQUAL) | (table > most + _EQUAL)).any(axis=0)
-    least, most = np.where(free, -np.inf, least), np.where(free, np.inf, most)
-    return replace(
-        found, low=np.clip(found.low, least, most), high=np.clip(found.high, least, most)
-    )
+    return np.where(free, -np.inf, least), np.where(free, np.inf, most)
 
 
 def _random_place(name: tuple[Any, ...], names: list[tuple[Any, ...]]) -> int | None:
@@ -350,7 +349,8 @@ def curves_of(frame: pd.DataFrame, measure: str, *, confidence: float = 0.95) ->
     if rows.empty:
         raise InputError(f"faithfulness was not measured by {measure!r}")
     names, table = side_by_side(rows, [*_NAMES, "point"])
-    found = _spans(table, [measure] * len(names), confidence)
+    limits = _limits(table, [measure] * len(names))
+    found = intervals(table, confidence=confidence, limits=limits)
     lines = [
         {
             **dict(zip((*_NAMES, "share"), name, strict=True)),

@@ -204,8 +204,8 @@ def sanity_of(
     for line in _lines(frame, measure, reading, way):
         cross = line.of("reference", "cross")
         table, images = _by_draw(_last(line.of("randomisation", way)))
-        whole = crossed_mean(table, confidence=confidence, limits=(-1, 1))
-        gap = _gap(table, _pairs(cross, images, partners), confidence)
+        whole = crossed_mean(table, confidence=confidence, limits=_limits(measure))
+        gap = _gap(table, _pairs(cross, images, partners), confidence, measure)
         rows.append({**line.names, **line.beside(), **_figures(whole, gap), "cascade": line.rule()})
     found = framed(rows, _SANITY)
     found.attrs.update(measure=measure, reading=reading, way=way, confidence=confidence)
@@ -232,7 +232,8 @@ def cascade_of(
         part = line.of("randomisation", way)
         for stage in sorted({int(one) for one in part["stage"]}):
             some = part[(part["stage"] == stage).to_numpy()]
-            whole = crossed_mean(_by_draw(some)[0], confidence=confidence, limits=(-1, 1))
+            table = _by_draw(some)[0]
+            whole = crossed_mean(table, confidence=confidence, limits=_limits(measure))
             rows.append(
                 {
                     **same,
@@ -343,9 +344,16 @@ def _pairs(cross: pd.DataFrame, images: Sequence[str], partners: Partners | None
     return Pairs(np.array(first, np.intp), np.array(second, np.intp), values)
 
 
-def _gap(table: NDArray[np.float64], pairs: Pairs, confidence: float) -> Crossed:
+def _limits(measure: str) -> tuple[float, float]:
+    """Return the range of a similarity: that of a correlation, but for the share of pixels."""
+    return (0.0, 1.0) if measure == "overlap" else (-1.0, 1.0)
+
+
+def _gap(table: NDArray[np.float64], pairs: Pairs, confidence: float, measure: str) -> Crossed:
     """Return how much more similar maps are than those of two images."""
-    found = crossed_difference(table, pairs, confidence=confidence, limits=(-2, 2))
+    least, most = _limits(measure)
+    limits = least - most, most - least
+    found = crossed_difference(table, pairs, confidence=confidence, limits=limits)
     if len(pairs.values):
         return found
     return Crossed(math.nan, math.nan, math.nan, 0, found.draws)

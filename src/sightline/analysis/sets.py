@@ -46,12 +46,15 @@ class Sets:
         `completed` and `gold` are None where no such store was given.
     strata : array (images,) or None
         From which gold images were drawn.
+    limits : pair of float
+        The range of the scores.
     """
 
     sparse: Floats
     completed: Floats | None
     gold: Floats | None
     strata: NDArray[np.str_] | None = None
+    limits: tuple[float, float] = METRICS["iou"].range
 
     def minus(self, other: Sets) -> Sets:
         """Return the differences, image by image."""
@@ -60,6 +63,7 @@ class Sets:
             _minus(self.completed, other.completed),
             _minus(self.gold, other.gold),
             self.strata,
+            METRICS["iou"].difference_range,
         )
 
     def joined(self, target: Target = "population") -> PPI | None:
@@ -71,7 +75,8 @@ class Sets:
         if self.gold is None:
             return None
         many = self.sparse if self.completed is None else self.completed
-        return joined(self.sparse, many, self.gold, target=target, strata=self.strata).joined
+        options: dict[str, Any] = {"strata": self.strata, "limits": self.limits}
+        return joined(self.sparse, many, self.gold, target=target, **options).joined
 
     def on_gold(self) -> Interval | PPI | None:
         """Return what the gold images say alone; None without gold.
@@ -80,11 +85,11 @@ class Sets:
         by its share of all images.
         """
         if self.gold is None or self.strata is None:
-            return None if self.gold is None else interval(self.gold)
+            return None if self.gold is None else interval(self.gold, limits=self.limits)
         chosen = np.isfinite(self.gold)
         own, others = self.strata[chosen], self.strata[~chosen]
         y, rest = self.gold[chosen], np.zeros(len(others))
-        return ppi_mean(y, y, rest, strata=own, rest_strata=others, tuning=0.0)
+        return ppi_mean(y, y, rest, strata=own, rest_strata=others, tuning=0.0, limits=self.limits)
 
 
 def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
@@ -273,7 +278,7 @@ def result_lines(sets: Sets) -> list[dict[str, Any]]:
     found = []
     for what, values in {"sparse": sets.sparse, "completed": sets.completed}.items():
         if values is not None:
-            span = interval(values)
+            span = interval(values, limits=sets.limits)
             found.append(_line(what, span, span.n))
     gold = sets.on_gold()
     if gold is not None:
@@ -287,7 +292,5 @@ def result_lines(sets: Sets) -> list[dict[str, Any]]:
 
 
 def _line(what: str, found: Interval | PPI, n: int) -> dict[str, Any]:
-    # With few images the ends may lie where no mean can.
-    low, high = np.clip((found.low, found.high), *METRICS["iou"].range).tolist()
-    return {"set": what, "value": found.value, "low": low, "high": high, "n": n,
+    return {"set": what, "value": found.value, "low": found.low, "high": found.high, "n": n,
             "reason": found.reason}  # fmt: skip

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sightline.records.choices import By, Direction, Sign, Ties
 
 __all__ = [
+    "AccuracyLine",
     "AgreementLine",
     "AgreementMatrix",
     "Answer",
@@ -1209,6 +1210,25 @@ class CorrectnessLine(Answer):
     reason: str = Field(default="", description="Why there is no difference; empty: there is one.")
     right_images: int = Field(description="Images that the model gets right.")
     wrong_images: int = Field(description="Images that it gets wrong.")
+    reason: str = Field(description='Why a difference is null: too few images on a side; else "".')
+
+
+class AccuracyLine(Answer):
+    """A method: the accuracy of its model and the score of its maps, on the same images."""
+
+    model: str
+    method: str
+    group: str
+    target: str
+    layer: int | str | None
+    accuracy: float | None = Field(description="Share of the images whose label is predicted.")
+    accuracy_low: float | None = Field(description="Lower end of its 95% interval.")
+    accuracy_high: float | None = Field(description="Upper end.")
+    value: float | None = Field(description="Mean score.")
+    low: float | None
+    high: float | None
+    images: int
+    reason: str = Field(description='Why an interval is null; else "".')
 
 
 class ClassLine(Answer):
@@ -1230,6 +1250,9 @@ class Correctness(Answer):
 
     metric: str
     lines: tuple[CorrectnessLine, ...]
+    models: tuple[AccuracyLine, ...] = Field(
+        description="A point per model and method: score against accuracy."
+    )
     classes: tuple[ClassLine, ...]
     note: str
     warnings: tuple[str, ...]

@@ -36,6 +36,7 @@ _TITLES = {
     "faithfulness": "Does the model rely on what maps rank first?",
     "parts": "Do maps rank first the parts that decide the class?",
     "correct": "Do maps score better where the model is right?",
+    "accuracy": "How do scores go with the accuracy of models?",
     "agreement": "Do methods show the same?",
 }
 _EVERY = ("images", "methods", "layers")  # options of all checks
@@ -341,6 +342,7 @@ def _tables(
         "faithfulness": lambda: analysis.faithfulness_table(results),
         "parts": lambda: analysis.parts_table(results),
         "correct": lambda: analysis.correct_and_wrong(results),
+        "accuracy": lambda: analysis.compute_accuracy_scatter(results),
         "agreement": lambda: _agreement(results),
     }
     with progress("Reading") as move:
@@ -506,13 +508,15 @@ def _short(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table that fits a screen: intervals in one cell, without what says little."""
     import pandas as pd
 
-    bases = ("difference", "adjusted", "precision", "recall", "ap", "base")
+    bases = ("difference", "adjusted", "precision", "recall", "ap", "base", "accuracy")
     ends = {base: (f"{base}_low", f"{base}_high") for base in bases if f"{base}_low" in frame}
     if "low" in frame:
-        ends["similarity" if "similarity" in frame else "difference"] = ("low", "high")
+        main = next(name for name in ("similarity", "difference", "value") if name in frame)
+        ends[main] = ("low", "high")
     columns: list[tuple[str, Any]] = []
     hidden = {name for pair in ends.values() for name in pair}
-    hidden |= {"group", "seeds", "images", "right_images", "wrong_images", "edge", "training"}
+    hidden |= {"group", "seeds", "images", "right_images", "wrong_images", "edge", "training",
+               "reason"}  # fmt: skip
     if "best_layer" in frame and frame["best_layer"].equals(frame["layer"]):
         hidden.add("best_layer")
     for name in (str(one) for one in frame if one not in hidden):
@@ -523,7 +527,10 @@ def _short(frame: "pd.DataFrame") -> "pd.DataFrame":
             columns.append(("95% interval", pd.Series(cells, frame.index)))
     shown = pd.concat([values for _, values in columns], axis=1)
     shown.columns = pd.Index([name for name, _ in columns])
-    return _told(shown)
+    shown = _told(shown)
+    if "reason" in frame:
+        shown.attrs["more"] = "; ".join(filter(None, dict.fromkeys(frame["reason"])))
+    return shown
 
 
 def _between(low: float, high: float) -> str:

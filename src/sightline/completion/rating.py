@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sightline.completion.states import fold
+from sightline.records.checks import explain_few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,9 +51,11 @@ class Judged:
         The method; "a > b" for a pair.
     value, low, high : float
         The mean rating, or the share of choices won (a tie is half a win); the ends of an
-        interval for other images and other people, NaN below two of either.
+        interval for other images and other people, NaN below five images or two people.
     answers, images, people : int
         How many there are.
+    reason : str
+        Why the ends are NaN; else "".
     """
 
     method: str
@@ -62,6 +65,7 @@ class Judged:
     answers: int
     images: int
     people: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +182,11 @@ def _judged(
 
     people = {one.person for one in group}
     if not group:
-        return Judged(name, math.nan, math.nan, math.nan, 0, 0, 0)
+        return Judged(name, math.nan, math.nan, math.nan, 0, 0, 0, "no answers")
     table = _table(group, "image_id")
     found = crossed_mean(table, confidence=confidence, limits=limits)
-    return Judged(name, *found[:3], len(group), found.images, len(people))
+    reason = explain_few(found.images) or explain_few(len(people), 2, "people")
+    return Judged(name, *found[:3], len(group), found.images, len(people), reason)
 
 
 def _table(group: Sequence[Answer], unit: str) -> NDArray[np.float64]:

@@ -35,7 +35,8 @@ from sightline.figures.panels import (
 )
 from sightline.figures.style import BLACK, COLOURS, GREY, axes_for, figure_of, house_style, title
 from sightline.records import InputError, UnknownNameError
-from sightline.stats import interval
+from sightline.records.checks import MIN_IMAGES
+from sightline.stats import compare_groups, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +56,7 @@ _CHANCE: dict[str, Any] = {"color": BLACK, "lw": 1.1, "ls": (0, (5, 2.5)), "zord
 _ROWS = 24
 _NAME = 34
 _FEW = 10  # images below which an interval says little
+_TOO_FEW = f"Fewer than {MIN_IMAGES} images\non one side everywhere."
 
 
 # --- right and wrong predictions -----------------------------------------------------------------
@@ -70,7 +72,7 @@ _NO_GAP: Gap = (np.nan, np.nan, np.nan)
 class _Sides(NamedTuple):
     """A line's scores where the model is right, and where it is wrong.
 
-    Right minus wrong is NaN where one side has no image; `adjusted` where it is not known.
+    Right minus wrong is NaN where a side has too few images; `adjusted` where it is not known.
     """
 
     line: Line
@@ -81,18 +83,6 @@ class _Sides(NamedTuple):
     adjusted: Gap = _NO_GAP
 
 
-def _difference(one: Interval, two: Interval) -> tuple[float, float, float]:
-    """Return the difference of two means with the ends of its interval.
-
-    Images are right or wrong, never both: the means are independent, and the ends of their
-    difference follow from theirs (Zou and Donner 2008).
-    """
-    value = one.value - two.value
-    low = value - np.hypot(one.value - one.low, two.high - two.value)
-    high = value + np.hypot(one.high - one.value, two.value - two.low)
-    return value, float(low), float(high)
-
-
 def create_model_vs_method_analysis(
     values: Table,
     differences: Table | None = None,
@@ -100,11 +90,13 @@ def create_model_vs_method_analysis(
     metric: str,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Draw scores where the model is right and where it is wrong, in three panels.
+    """Draw scores where the model is right and where it is wrong, in four panels.
 
-    On the left boxes of the scores of right and of wrong predictions (shares with intervals where
-    a score is a hit or a miss), in the middle the difference of their means with its interval, on
-    the right the mean score of each class over the model's accuracy on it.
+    Boxes of the scores of right and of wrong predictions (shares with intervals where a score is a
+    hit or a miss); the difference of their means with its interval; the mean score of each method
+    over the accuracy of its model, both with intervals; the mean score of each class over the
+    model's accuracy on it. A difference is drawn where it has an interval, which needs 5 images on
+    either side.
 
     Parameters
     ----------
@@ -115,12 +107,12 @@ def create_model_vs_method_analysis(
     differences
         A row for each line: the columns that name it, `difference`, `low`, `high` (right minus
         wrong) and, where they are known, `adjusted`, `adjusted_low`, `adjusted_high` (the same at
-        equal annotated area and confidence; hollow marks). Computed from the values, without
-        adjustment, unless given.
+        equal annotated area and confidence; hollow marks), as `analysis.correct_and_wrong` returns
+        them. By default computed from the values, without adjustment.
     metric
         What the values are, ``metric[@threshold]``.
     axes
-        Three, for the panels; a new figure unless given.
+        Four, for the panels; a new figure unless given.
 
     Examples
     --------
@@ -128,26 +120,28 @@ def create_model_vs_method_analysis(
     ...           "value": [0.3, 0.4, 0.5, 0.1, 0.2, 0.3],
     ...           "correct": [True, True, True, True, False, False]}
     >>> figure = create_model_vs_method_analysis(values, metric="iou@90")
-    >>> [ax.get_xlabel() for ax in figure.axes]
-    ['iou@90', 'iou@90, right − wrong', 'Accuracy of the model on the class']
+    >>> [ax.get_xlabel() for ax in figure.axes][1:]
+    ['iou@90, right − wrong', 'Accuracy of the model', 'Accuracy of the model on the class']
     """
     table, unknown = _judged(values)
     chosen = _sorted_lines(table, metric)
     found = {} if differences is None else _given_gaps(differences)
     sides = [_sides(line, metric, found.get(line.name)) for line in chosen.lines]
     with house_style():
-        places = panels(axes, 3, size=_analysis_size(sides))
+        places = panels(axes, 4, size=_analysis_size(sides))
         chance = _chance_of(chosen, metric)
         _draw_sides(places[0], sides, metric, chance)
         _draw_differences(places[1], sides, metric, named=axes is not None)
-        about = _draw_classes(places[2], table, chosen, metric, chance)
+        models = _draw_models(places[2], sides, metric, chance)
+        about = _draw_classes(places[3], table, chosen, metric, chance)
         figure = figure_of(places[0])
         figure.draw_without_rendering()  # how wide panels are is known from here on
         title(
             places[0], "Right and wrong predictions", _sides_notes(sides, chosen, unknown), lines=4
         )
         title(places[1], "Right minus wrong", _difference_notes(sides, metric), lines=4)
-        title(places[2], "By class", about, lines=4)
+        title(places[2], "By model", models, lines=4)
+        title(places[3], "By class", about, lines=4)
         return figure
 
 
@@ -203,13 +197,25 @@ def _sides(line: Line, metric: str, given: tuple[Gap, Gap] | None = None) -> _Si
         several = images if len(set(images)) < len(images) else None
         found.append(interval(one, images=several, kind=kind, limits=limits))
         values[name] = one[np.isfinite(one)]
-    plain, adjusted = given or (_difference(found[0], found[1]), _NO_GAP)
+    plain, adjusted = given or (_difference(line, kind, limits), _NO_GAP)
     return _Sides(line, found[0], found[1], values, plain, adjusted)
+
+
+def _difference(line: Line, kind: Kind, limits: tuple[float, float] | None) -> Gap:
+    """Return right minus wrong, with one value per image, as `analysis.correct_and_wrong` does."""
+    rows = line.rows.assign(value=numbers(line.rows, "value")).groupby("image", sort=False)
+    found = compare_groups(
+        rows["value"].mean(),
+        rows["correct"].first(),
+        kind=kind,
+        limits=(-np.inf, np.inf) if limits is None else limits,
+    )
+    return found.value, found.low, found.high
 
 
 def _analysis_size(sides: Sequence[_Sides]) -> tuple[float, float]:
     label = text_inches(one.line.label for one in sides)
-    return 10.6 + 1.35 * label, 2.75 + max(0.36 * len(sides), 1.6)
+    return 13.4 + 1.35 * label, 2.75 + max(0.36 * len(sides), 1.6)
 
 
 def _chance_of(chosen: Chosen, metric: str) -> float:
@@ -290,13 +296,13 @@ def _sides_notes(sides: Sequence[_Sides], chosen: Chosen, unknown: int) -> str:
 def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: bool) -> None:
     """Draw the difference of means in each row, with its interval, beside zero."""
     ax.axvline(0, color=BLACK, lw=1, zorder=1)
-    both = any(np.isfinite(one.adjusted[0]) for one in sides)
+    both = any(_has_interval(one.adjusted) for one in sides)
     for place, one in enumerate(sides):
         look = one.line.look
         hollow = {**look.point, "mfc": "white", "mec": look.colour, "mew": 1.1}
         pairs = ((one.difference, -0.14, look.point), (one.adjusted, 0.18, hollow))
         for (value, low, high), shift, point in pairs:
-            if np.isfinite(value):
+            if _has_interval((value, low, high)):  # a mark alone would stretch the axis
                 height = place + shift * both
                 bars(ax, [height], [low], [high], look, across=True)
                 ax.plot([value], [height], ls="none", **point, zorder=3)
@@ -305,8 +311,12 @@ def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: 
     ax.set_xlim(-(reach or 1), reach or 1)
     ax.locator_params(axis="x", nbins=6)
     ax.set_xlabel(f"{metric}, right − wrong", parse_math=False)
-    if not any(np.isfinite(one.difference[0]) for one in sides):
+    if not any(_has_interval(one.difference) for one in sides):
         _say(ax, _one_sided(sides))
+
+
+def _has_interval(gap: Gap) -> bool:
+    return bool(np.isfinite(gap).all())
 
 
 def _one_sided(sides: Sequence[_Sides]) -> str:
@@ -315,7 +325,7 @@ def _one_sided(sides: Sequence[_Sides]) -> str:
         return "All predictions are right:\nthere is nothing to compare."
     if wrong and not right:
         return "All predictions are wrong:\nthere is nothing to compare."
-    return "Nothing to compare."
+    return _TOO_FEW if right else "Nothing to compare."
 
 
 def _say(ax: Axes, text: str) -> None:
@@ -327,16 +337,65 @@ def _say(ax: Axes, text: str) -> None:
 
 
 def _difference_notes(sides: Sequence[_Sides], metric: str) -> str:
-    if not any(np.isfinite(one.difference[0]) for one in sides):
+    if not any(_has_interval(one.difference) for one in sides):
         return ""
     side = "left" if direction(metric) == "lower" else "right"
     told = f"{side} of 0: better where the model is right"
-    least = min(min(one.right.n, one.wrong.n) for one in sides)
-    few = f"wide: {least} on one side" if 0 < least < _FEW else ""
+    compared = [one for one in sides if _has_interval(one.difference)]
+    least = min(min(one.right.n, one.wrong.n) for one in compared)
+    few = f"wide: {least} on one side" if least < _FEW else ""
     intervals = "bars: 95% intervals" + (f" ({few})" if few else "")
-    both = any(np.isfinite(one.adjusted[0]) for one in sides)
+    both = any(_has_interval(one.adjusted) for one in sides)
     hollow = "hollow: at equal annotated area and confidence" if both else ""
-    return one_sentence(intervals, told, hollow, "plausibility, not faithfulness")
+    left = len(sides) - len(compared)
+    skipped = f"{left} with fewer than {MIN_IMAGES} images on a side not drawn" if left else ""
+    return one_sentence(intervals, skipped, told, hollow, "plausibility, not faithfulness")
+
+
+def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -> str:
+    """Draw the mean score of each method over the accuracy of its model; return the notes."""
+    spec = spec_of(metric)
+    kind: Kind = "share" if spec is not None and spec.share else "mean"
+    limits = None if spec is None else spec.range
+    skipped, accuracies = 0, set()
+    for one in sides:
+        images = one.line.rows["image"].astype(str)
+        several = images.tolist() if images.duplicated().any() else None
+        values = numbers(one.line.rows, "value")
+        score = interval(values, images=several, kind=kind, limits=limits)
+        right = interval(_accuracy_of(one.line), kind="share")
+        if not np.isfinite((score.low, score.high, right.low, right.high)).all():
+            skipped += 1
+            continue
+        accuracies.add(round(right.value, 9))
+        look = one.line.look
+        bars(ax, [right.value], [score.low], [score.high], look)
+        bars(ax, [score.value], [right.low], [right.high], look, across=True)
+        ax.plot([right.value], [score.value], ls="none", **look.point, zorder=3)
+    _score_axes(ax, metric, chance)
+    ax.set_xlabel("Accuracy of the model")
+    if not accuracies:
+        scored = any(one.right.n + one.wrong.n for one in sides)
+        _say(ax, f"Fewer than {MIN_IMAGES} images." if scored else "Nothing to compare.")
+        return ""
+    return one_sentence(
+        "a point per model and method, bars: 95% intervals",
+        "one accuracy: no trend to see" if len(accuracies) == 1 else "",
+        f"{skipped} with fewer than {MIN_IMAGES} images not drawn" if skipped else "",
+    )
+
+
+def _accuracy_of(line: Line) -> NDArray[np.float64]:
+    """Return for each image with a score whether the line's model is right on it."""
+    rows = line.rows[np.isfinite(numbers(line.rows, "value"))]
+    return rows.groupby("image")["correct"].first().to_numpy(np.float64)
+
+
+def _score_axes(ax: Axes, metric: str, chance: float) -> None:
+    if np.isfinite(chance):
+        ax.axhline(chance, **_CHANCE)
+    ax.grid(color=GRID, lw=0.6)
+    ax.set_ylabel(metric, parse_math=False)
 
 
 class _Point(NamedTuple):
@@ -344,26 +403,29 @@ class _Point(NamedTuple):
 
     accuracy: float
     score: float
+    images: int
 
 
 def _draw_classes(ax: Axes, table: pd.DataFrame, chosen: Chosen, metric: str, chance: float) -> str:
     """Draw the mean score of each class over the accuracy on it; return the notes."""
     by = "label" if "label" in table and table["label"].notna().any() else None
-    found = {line.name: _class_points(line, table, by) for line in chosen.lines}
+    every = {line.name: _class_points(line, table, by) for line in chosen.lines}
+    found = {
+        name: [one for one in points if one.images >= MIN_IMAGES] for name, points in every.items()
+    }
     for line in chosen.lines:
         points = found[line.name]
         size = line.look.point["ms"] * (1 if len(points) <= 20 else 0.6)
         look = {**line.look.point, "ms": size}
         x, y = [one.accuracy for one in points], [one.score for one in points]
         ax.plot(x, y, ls="none", **look, alpha=0.85, zorder=2 if line.look.baseline else 3)
-    if np.isfinite(chance):
-        ax.axhline(chance, **_CHANCE)
-    ax.grid(color=GRID, lw=0.6)
-    ax.set_ylabel(metric, parse_math=False)
+    _score_axes(ax, metric, chance)
     ax.set_xlabel("Accuracy of the model" + (" on the class" if by else ""))
     shares = [one.accuracy for points in found.values() for one in points]
     if not shares:
-        _say(ax, "Nothing to compare.")
+        of = " of each class" if by else ""
+        few = f"Fewer than {MIN_IMAGES} images{of}."
+        _say(ax, few if any(every.values()) else "Nothing to compare.")
         return ""
     middle, half = (min(shares) + max(shares)) / 2, max(max(shares) - min(shares), 0.1) * 0.58
     ax.set_xlim(middle - half, min(middle + half, 1 + 0.08 * half))
@@ -371,8 +433,10 @@ def _draw_classes(ax: Axes, table: pd.DataFrame, chosen: Chosen, metric: str, ch
     classes = (
         counts_words([many], "class") if by else "no classes are given: a point for each model"
     )
+    left = max(len(points) for points in every.values()) - many
+    skipped = f"{left} with fewer than {MIN_IMAGES} images not drawn" if left else ""
     same = "" if max(shares) > min(shares) else f"accuracy is {shares[0]:.2f} everywhere"
-    return one_sentence(classes, "marks as in the middle", same)
+    return one_sentence(classes, skipped, "marks as in the middle", same)
 
 
 def _class_points(line: Line, table: pd.DataFrame, by: str | None) -> list[_Point]:
@@ -390,7 +454,8 @@ def _class_points(line: Line, table: pd.DataFrame, by: str | None) -> list[_Poin
         scores = numbers(rows, "value")
         if np.isfinite(scores).any():
             once = all_rows.drop_duplicates("image")
-            points.append(_Point(float(once["correct"].mean()), float(np.nanmean(scores))))
+            point = _Point(float(once["correct"].mean()), float(np.nanmean(scores)), len(once))
+            points.append(point)
     return points
 
 
@@ -575,10 +640,10 @@ CARDS = (
         function=create_model_vs_method_analysis,
         file="model_vs_method",
         group="checks",
-        shows="Left: boxes of the scores of images that the model classifies right and wrong. "
-        "Middle: the difference of the means with its interval, hollow at equal annotated area and "
-        "confidence. Right: the mean score of each "
-        "class over the model's accuracy on it.",
+        shows="Boxes of the scores of images that the model classifies right and wrong. The "
+        "difference of the means with its interval, hollow at equal annotated area and confidence; "
+        "with fewer than 5 images on a side there is none. The mean score of each method over the "
+        "accuracy of its model. The mean score of each class over the model's accuracy on it.",
         reading="A difference above zero says that people agree more with the maps of right "
         "predictions. That is plausibility, not faithfulness: right images may simply be easier, "
         "their annotated areas larger. Zero does not show that a map ignores the model.",

@@ -131,8 +131,13 @@ def _row_figure(
 
 def _draw_rows(ax: Axes, rows: _Rows, label: str) -> _Entries:
     """Draw a dot and an interval in each row; return the legend's entries for what is marked."""
+    from matplotlib.lines import Line2D
+
     places = np.arange(len(rows.names))
-    ax.set_xlim(*span_of([rows.value, rows.low, rows.high, rows.chance, rows.ceiling]))
+    # A value without an interval does not stretch the axis, unless no value has one.
+    held = rows.value[rows.bars] if rows.bars.any() else rows.value
+    low, high = span_of([held, rows.low, rows.high, rows.chance, rows.ceiling])
+    ax.set_xlim(low, high)
     ax.set(ylim=(len(places) - 0.4, -0.6), xlabel=label)
     ax.hlines(places, 0, 1, transform=ax.get_yaxis_transform(), color=GRID, lw=0.6, zorder=0)
     marks = [
@@ -144,10 +149,16 @@ def _draw_rows(ax: Axes, rows: _Rows, label: str) -> _Entries:
             ends = [rows.low[place], rows.high[place]]
             width = 1.4 if look.baseline else 2.4
             ax.plot(ends, [place, place], color=look.colour, lw=width, alpha=0.55, zorder=3)
-        ax.plot([rows.value[place]], [place], ls="none", zorder=4, **look.point | {"ms": 6})
+        value, point = rows.value[place], look.point | {"ms": 6}
+        if value < low or value > high:
+            point |= {"marker": ">" if value > high else "<", "clip_on": False}
+        ax.plot([np.clip(value, low, high)], [place], ls="none", zorder=4, **point)
     ax.set_yticks(places, rows.names, fontsize=8, parse_math=False)
     ax.tick_params(axis="y", length=0)
     _write_right(ax, rows.right)
+    if ((rows.value < low) | (rows.value > high)).any():
+        arrow = Line2D([], [], ls="none", marker=">", color=GREY)
+        marks.append((arrow, "beyond the axis, without an interval"))
     return [(handle, text) for handle, text in marks if handle is not None]
 
 

@@ -10,7 +10,7 @@ from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
 from sightline.records import InputError, Taxonomy
-from sightline.records.checks import check_confidence
+from sightline.records.checks import check_confidence, explain_few
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,9 @@ __all__ = [
     "compute_image_iou",
     "compute_per_bbox_iou",
 ]
+
+
+_ROUNDING = 1e-9
 
 
 class RegionIoU(NamedTuple):
@@ -171,7 +174,7 @@ def bbox_recall(
 
 
 class FeatureScore(NamedTuple):
-    """A score over all regions with one label.
+    """A score over all regions with one label; the reason says why ends are NaN, else it is "".
 
     Examples
     --------
@@ -187,6 +190,7 @@ class FeatureScore(NamedTuple):
     undefined: int
     low: float
     high: float
+    reason: str = ""
 
 
 def aggregate_by_feature_type(
@@ -195,6 +199,7 @@ def aggregate_by_feature_type(
     *,
     parents: Taxonomy | Mapping[str, Sequence[str]] | None = None,
     confidence: float = 0.95,
+    limits: tuple[float, float] | None = (0.0, 1.0),
 ) -> dict[str, FeatureScore]:
     """Mean score of each label, and of each of its ancestors, over many images.
 
@@ -206,7 +211,15 @@ def aggregate_by_feature_type(
         For each label the labels above it; a region counts once for each ancestor.
     confidence
         Of the interval: Student's t with a standard error clustered by image, since regions of one
-        image are not independent. NaN with fewer than two images.
+        image are not independent. NaN, with a reason, below five images.
+    limits
+        The range of the values, within which intervals lie: that of IoU, recall and coverage by
+        default. None for values without limits, such as those of `compute_lift`.
+
+    Raises
+    ------
+    InputError
+        If a value lies outside the limits.
 
     Examples
     --------
@@ -216,16 +229,24 @@ def aggregate_by_feature_type(
     (0.3, 2)
     """
     check_confidence(confidence)
+    least, most = (-math.inf, math.inf) if limits is None else limits
     above = parents.parents if isinstance(parents, Taxonomy) else parents or {}
     values: dict[str, list[list[float]]] = {}
     for image in results:
         here: dict[str, list[float]] = {}
         for label, value, *_ in image:
+            if not least - _ROUNDING <= value <= most + _ROUNDING and not math.isnan(value):
+                raise InputError(
+                    f"values must lie within limits, from {least:g} to {most:g}; label {label!r} "
+                    f"has {value:g}: give the limits of its metric, or limits=None"
+                )
             for name in _with_ancestors(label, above):
                 here.setdefault(name, []).append(float(value))
         for name, found in here.items():
             values.setdefault(name, []).append(found)
-    return {name: _feature_score(values[name], confidence) for name in sorted(values)}
+    return {
+        name: _feature_score(values[name], confidence, (least, most)) for name in sorted(values)
+    }
 
 
 def _with_ancestors(label: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
@@ -238,21 +259,23 @@ def _with_ancestors(label: str, parents: Mapping[str, Sequence[str]]) -> list[st
     return found
 
 
-def _feature_score(images: list[list[float]], confidence: float) -> FeatureScore:
+def _feature_score(
+    images: list[list[float]], confidence: float, limits: tuple[float, float]
+) -> FeatureScore:
     import numpy as np
     from scipy.special import stdtrit
 
     everything = np.concatenate([np.asarray(image) for image in images])
     valid = everything[np.isfinite(everything)]
     undefined = everything.size - valid.size
-    if not valid.size:
-        return FeatureScore(math.nan, math.nan, 0, undefined, math.nan, math.nan)
-    mean = float(valid.mean())
+    mean = float(valid.mean()) if valid.size else math.nan
     std = float(valid.std(ddof=1)) if valid.size > 1 else math.nan
-    residuals = np.array([np.nansum(np.asarray(image) - mean) for image in images if len(image)])
     clusters = sum(bool(np.isfinite(image).any()) for image in images)
-    if clusters < 2:
-        return FeatureScore(mean, std, valid.size, undefined, math.nan, math.nan)
+    reason = explain_few(clusters)
+    if reason:
+        return FeatureScore(mean, std, valid.size, undefined, math.nan, math.nan, reason)
+    residuals = np.array([np.nansum(np.asarray(image) - mean) for image in images if len(image)])
     error = math.sqrt(clusters / (clusters - 1) * float((residuals**2).sum())) / valid.size
     half = float(stdtrit(clusters - 1, 0.5 + confidence / 2)) * error
-    return FeatureScore(mean, std, valid.size, undefined, mean - half, mean + half)
+    low, high = np.clip((mean - half, mean + half), *limits).tolist()
+    return FeatureScore(mean, std, valid.size, undefined, low, high)

@@ -203,6 +203,16 @@ class MetricSpec:
     ceiling: Formula | None = None
     share: bool = False
 
+    @property
+    def difference_range(self) -> tuple[float, float]:
+        """Smallest and largest difference of two values.
+
+        >>> METRICS["auc_roc"].difference_range, METRICS["lift"].difference_range
+        ((-1.0, 1.0), (-inf, inf))
+        """
+        least, most = self.range
+        return least - most, most - least
+
 
 class _Metrics(Registry[MetricSpec]):
     """The metrics; where only the @ before the threshold is missing, that is what is meant."""

@@ -9,7 +9,10 @@ from sightline.records.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["check_choice", "check_confidence"]
+__all__ = ["MIN_IMAGES", "check_choice", "check_confidence", "explain_few"]
+
+MIN_IMAGES = 5
+"""Images that the interval of a mean needs, and either side of a difference of other images."""
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
@@ -32,3 +35,12 @@ def check_confidence(confidence: float) -> None:
     """
     if not 0 < confidence < 1:  # NaN fails too
         raise InputError(f"confidence must lie between 0 and 1; got {confidence}")
+
+
+def explain_few(count: int, least: int = MIN_IMAGES, what: str = "images") -> str:
+    """Return why so few images, or others, have no interval; "" where they are enough.
+
+    >>> explain_few(3), explain_few(5)
+    ('too few images: 3, an interval needs 5', '')
+    """
+    return f"too few {what}: {count}, an interval needs {least}" if count < least else ""

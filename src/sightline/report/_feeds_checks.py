@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FEEDS",
     "checked_models",
+    "compare_predictions",
     "groups_of",
     "named_lines",
     "rows_of_choice",
@@ -193,17 +194,30 @@ def _model_vs_method(store: StoreFigures, choice: Choice) -> Drawn:
     return Drawn(figure, table, told(shown, asked.shown(10**6, 0), classifiers))
 
 
-def _differences(store: StoreFigures, shown: Lines, choice: Choice) -> pd.DataFrame:
-    """Return right minus wrong of the lines that are shown, plain and adjusted."""
+def compare_predictions(store: StoreFigures, choice: Choice) -> pd.DataFrame | None:
+    """Return right minus wrong of each line; None where it is not known which predictions are.
+
+    The figure and the rules of the report both read this table.
+    """
     from sightline.analysis.correctness import correct_and_wrong
 
+    known = store.predictions()
+    if known is None or known["correct"].isna().all():
+        return None
     layer: Any = choice.layer or "best"
-    found = store.kept(
-        ("right and wrong", str(shown.lead), layer),
-        lambda: correct_and_wrong(
-            store.results, str(shown.lead), layer=layer, predictions=store.predictions()
-        ),
+    lead = str(store.lines(choice).lead)
+    found: pd.DataFrame = store.kept(
+        ("right and wrong", lead, layer),
+        lambda: correct_and_wrong(store.results, lead, layer=layer, predictions=known),
     )
+    return found
+
+
+def _differences(store: StoreFigures, shown: Lines, choice: Choice) -> pd.DataFrame | None:
+    """Return right minus wrong of the lines that are shown, plain and adjusted."""
+    found = compare_predictions(store, choice)
+    if found is None:
+        return None
     names = {
         (line.model, line.method, line.target): name
         for line, name in zip(shown.lines, shown.names, strict=True)

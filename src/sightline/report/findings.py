@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from sightline.analysis._material import or_none
 from sightline.records import SightlineError
 from sightline.records.words import counted
@@ -367,9 +365,19 @@ _RULES = {
 
 
 def guide_rules(
-    scored: Scored, predictions: pd.DataFrame | None = None, checked: Checked | None = None
+    scored: Scored, correctness: pd.DataFrame | None = None, checked: Checked | None = None
 ) -> tuple[str, list[GuideRule]]:
     """Judge the best line by the guide's rules and by ours.
+
+    Parameters
+    ----------
+    scored
+        The scores of the study.
+    correctness
+        As `analysis.correct_and_wrong` returns it; None where it is not known which predictions
+        are right.
+    checked
+        The checks of the study.
 
     Returns
     -------
@@ -383,7 +391,7 @@ def guide_rules(
             rules.append(_bound_rule(scored, name, metric, bounds))
     row = _verdict_row(scored, name, checked)
     rules.append(_sanity_rule(row, _line(scored, name)["layer"]))
-    rules.append(_correct_rule(scored, predictions))
+    rules.append(_correct_rule(scored, correctness))
     return name, rules
 
 
@@ -469,7 +477,7 @@ def _sanity_rule(row: dict[Any, Any] | None, scored_layer: int | str | None) -> 
 _RIGHT = "good when better than where it is wrong, a red flag when there is no difference"
 
 
-def _correct_rule(scored: Scored, predictions: pd.DataFrame | None) -> GuideRule:
+def _correct_rule(scored: Scored, correctness: pd.DataFrame | None) -> GuideRule:
     """Compare scores where the model is right with those where it is wrong."""
     what, rule = "scores where the model is right", _RIGHT
     why = (
@@ -477,51 +485,42 @@ def _correct_rule(scored: Scored, predictions: pd.DataFrame | None) -> GuideRule
         "shows plausibility, not faithfulness. The guide gives no bound for a difference, and does "
         "not ask how many predictions are wrong."
     )
-    found = _right_and_wrong(scored, predictions)
+    found = _best_compared(scored, correctness)
     if found is None:
         value = "no line's model has predictions that are right and others that are wrong"
-        value = "not known" if predictions is None else value
+        value = "not known" if correctness is None else value
         return GuideRule(what, rule, value, "–", "–", "cannot be asked", why)
-    name, right, wrong = found
-    gap = float(right.mean() - wrong.mean())
-    low, high = _two_groups(right, wrong)
+    name, row = found
+    gap, low, high = (float(row[key]) for key in ("difference", "low", "high"))
+    if math.isnan(gap):
+        value = f"{name}, {scored.metric}: no difference ({row['reason']})"
+        return GuideRule(what, rule, value, "undefined", "–", "cannot be asked", why)
     value = (
-        f"{name}, {scored.metric}: {number(gap)} ({interval_words(low, high)}; {len(right)} right, "
-        f"{len(wrong)} wrong)"
+        f"{name}, {scored.metric}: {number(gap)} ({interval_words(low, high)}; "
+        f"{row['right_images']} right, {row['wrong_images']} wrong)"
     )
     sign = 1 if scored.direction == "higher" else -1
     guide = "good" if sign * gap > 0 else "red flag"
-    if math.isnan(low):
-        ours = "too few predictions are wrong"
-    elif low > 0 or high < 0:
+    if low > 0 or high < 0:
         ours = "a difference is shown" if sign * gap > 0 else "better where the model is wrong"
     else:
         ours = "no difference is shown"
     return GuideRule(what, rule, value, guide, "–", ours, why)
 
 
-def _right_and_wrong(scored: Scored, predictions: pd.DataFrame | None) -> Any:
-    """Return the best line whose model errs, with its scores on right and on wrong images."""
-    if predictions is None:
+def _best_compared(
+    scored: Scored, correctness: pd.DataFrame | None
+) -> tuple[str, dict[str, Any]] | None:
+    """Return the best line with a difference of right and wrong, or whose model errs, if any."""
+    if correctness is None:
         return None
-    values = scored.values()
+    rows = {(one["model"], one["method"], one["target"]): one
+            for one in correctness.to_dict("records")}  # fmt: skip
+    erring = []
     for name in scored.names(baselines=False):
-        rows = predictions[predictions["model"] == _line(scored, name)["model"]]
-        known = rows.dropna(subset="correct").set_index("image")["correct"].astype(bool)
-        scores = values[name].reindex(known.index)
-        right, wrong = (scores[flag].dropna().to_numpy() for flag in (known, ~known))
-        if len(right) and len(wrong):
-            return name, right, wrong
-    return None
-
-
-def _two_groups(right: Any, wrong: Any) -> tuple[float, float]:
-    """Return Welch's 95% interval of a difference of means of different images."""
-    from scipy.stats import ttest_ind
-
-    if min(len(right), len(wrong)) < 2:
-        return math.nan, math.nan
-    with np.errstate(all="ignore"):
-        span = ttest_ind(right, wrong, equal_var=False).confidence_interval(0.95)
-    low, high = float(span.low), float(span.high)
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else (math.nan, math.nan)
+        line = _line(scored, name)
+        row = rows.get((line["model"], line["method"], line["target"]))
+        if row is not None and row["right_images"] and row["wrong_images"]:
+            erring.append((name, row))
+    return next((one for one in erring if not math.isnan(one[1]["difference"])),
+                next(iter(erring), None))  # fmt: skip

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from sightline.figures.style import FORMATS
 from sightline.records import InputError
+from sightline.report._feeds_checks import compare_predictions
 from sightline.report.checks import read_checks
 from sightline.report.drawing import Drawing
 from sightline.report.feeding import Choice, StoreFigures
@@ -221,7 +222,8 @@ class _Made:
                 findings = find(self.results, scored, known, checked, progress=self.progress)
                 short = map(in_short, benchmarks.found)
                 findings = replace(findings, summary=(*findings.summary, *short))
-                guide = guide_rules(scored, known, checked)
+                right = compare_predictions(self.figures, Choice(metric=self.metric))
+                guide = guide_rules(scored, right, checked)
             with self._timed("tables"):
                 first = table_one(scored)
                 names = detection_names(self.results.path)

@@ -39,16 +39,19 @@ def _kind(name: Name) -> Kind:
     return "share" if METRICS[name.metric].share else "mean"
 
 
-def mean_intervals(table: Any, weights: Any, kind: Kind = "mean") -> Intervals:
+def mean_intervals(
+    table: Any, weights: Any, limits: tuple[float, float], kind: Kind = "mean"
+) -> Intervals:
     """Return the intervals of means (images, columns) in which each score has a weight.
 
-    Such a mean is a ratio of sums; images are resampled with what they add to both.
+    Such a mean is a ratio of sums; images are resampled with what they add to both. `limits` is
+    the range of the scores.
     """
     weights = np.where(np.isfinite(table), weights, 0.0)
     if ((weights == 0) | (weights == 1)).all():
-        return intervals(table, kind=kind)
+        return intervals(table, kind=kind, limits=limits)
     counts = np.rint(weights * _UNIT)
-    found = intervals(table * counts, counts=counts, kind=kind)
+    found = intervals(table * counts, counts=counts, kind=kind, limits=limits)
     single = intervals(table, method="t")
     return replace(found, std=single.std, median=single.median)
 
@@ -57,29 +60,28 @@ def spread_of(name: Name, scores: Any, images: Any, weights: Any) -> Spread:
     """Return how scores spread, the interval of their mean clustered by image."""
     if scores is None or np.isinf(scores).any():
         return Spread(*[np.nan] * 4)
-    found = interval(scores, images=images, kind=_kind(name))
+    limits = METRICS[name.metric].range
+    found = interval(scores, images=images, kind=_kind(name), limits=limits)
     ends = found
     if (np.asarray(weights) != 1).any():
         _, places = np.unique(np.asarray(images, str), return_inverse=True)
         sums, sizes = (
             np.bincount(places, weights=part)[:, None] for part in (scores * weights, weights)
         )
-        ends = mean_intervals(sums / sizes, sizes).at(0)
-    low, high = np.clip((ends.low, ends.high), *METRICS[name.metric].range).tolist()
-    return Spread(low, high, found.median, found.std)
+        ends = mean_intervals(sums / sizes, sizes, limits).at(0)
+    return Spread(ends.low, ends.high, found.median, found.std)
 
 
 def spreads(name: Name, lines: Sequence[Line]) -> list[Spread]:
     """Return how the scores of each line spread over images; all are of one metric."""
     found: list[Spread] = []
+    limits = METRICS[name.metric].range
     for start in range(0, len(lines), _LINES):
         some = lines[start : start + _LINES]
         table = image_table(some)
         table[:, np.isinf(table).any(axis=0)] = np.nan  # such a mean has no interval
-        of = mean_intervals(table, image_table(some, "weights"), _kind(name))
-        # With few images the ends may lie where no mean can.
-        low, high = (np.clip(end, *METRICS[name.metric].range) for end in (of.low, of.high))
-        columns = (one.tolist() for one in (low, high, of.median, of.std))
+        of = mean_intervals(table, image_table(some, "weights"), limits, _kind(name))
+        columns = (one.tolist() for one in (of.low, of.high, of.median, of.std))
         found += [Spread(*figures) for figures in zip(*columns, strict=True)]
     return found
 

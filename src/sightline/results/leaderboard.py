@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sightline.metrics import METRICS
+from sightline.records.checks import MIN_IMAGES
 from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded
 from sightline.results._random import NAME, random_means
@@ -56,10 +57,24 @@ GRIDS = (
 
 
 def with_note(frame: pd.DataFrame, *notes: str, warnings: Sequence[str] = ()) -> pd.DataFrame:
-    """Put what a reader must know into the table's attributes; warnings are in the note, too."""
-    frame.attrs["note"] = "; ".join(note for note in (*notes, *warnings) if note)
+    """Put what a reader must know into the table's attributes.
+
+    Why intervals are missing is part of the note, and so are warnings.
+    """
+    few = _few_images(frame)
+    missing = "" if any(few in note for note in notes) else few
+    frame.attrs["note"] = "; ".join(note for note in (*notes, missing, *warnings) if note)
     frame.attrs["warnings"] = tuple(warnings)
     return frame
+
+
+def _few_images(frame: pd.DataFrame) -> str:
+    """Return why rows have no interval, where they have too few images."""
+    count = next((name for name in ("images", "n") if name in frame), "")
+    if not count or "low" not in frame:
+        return ""
+    few = (frame[count] > 0) & (frame[count] < MIN_IMAGES) & frame["low"].isna()
+    return f"no interval below {MIN_IMAGES} images" if few.any() else ""
 
 
 def so_far(tables: Tables) -> str:

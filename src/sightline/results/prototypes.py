@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sightline.prototypes.dropping import GlobalStats
     from sightline.prototypes.nature import Effect, Premise
-    from sightline.stats import Interval
     from sightline.study.benchmark import Benchmark
 
 __all__ = [
@@ -249,13 +248,16 @@ class StoredBenchmark:
 
 def _mean(table: pa.Table, kind: str, measure: str) -> RelevanceMean:
     """Return the mean of one measure over prototypes or patches."""
+    from sightline.stats import interval
+
     keep = np.asarray(table["kind"].to_pylist()) == kind
     values, chance = (
         np.asarray(table[name].to_numpy(), np.float64)[keep] for name in (measure, "chance")
     )
     images = np.asarray(table["image"].to_pylist())[keep]
     known = np.isfinite(values) & np.isfinite(chance)
-    level, gap = _over(values, images), _over(values - chance, images)
+    level = interval(values, images=images.tolist(), limits=(0, 1))
+    gap = interval(values - chance, images=images.tolist(), limits=(-1, 1))
     return RelevanceMean(
         kind,
         measure,
@@ -270,10 +272,3 @@ def _mean(table: pa.Table, kind: str, measure: str) -> RelevanceMean:
         int((~known).sum()),
         level.n,
     )
-
-
-def _over(values: Any, images: Any) -> Interval:
-    """Return the mean of lines with an interval over the images that they are of."""
-    from sightline.stats import interval
-
-    return interval(values, images=images.tolist())

@@ -11,6 +11,7 @@ from sightline.stats.agreement import Alpha, krippendorff_alpha
 from sightline.stats.chance import References, iou_references
 from sightline.stats.confidence import Interval, Intervals, interval, intervals
 from sightline.stats.corrections import benjamini_hochberg, holm
+from sightline.stats.groups import GroupDifference, compare_groups
 from sightline.stats.nulls import (
     CrossScores,
     Null,
@@ -40,6 +41,7 @@ __all__ = [
     "CrossScores",
     "Effect",
     "Family",
+    "GroupDifference",
     "Interval",
     "Intervals",
     "Null",
@@ -49,6 +51,7 @@ __all__ = [
     "benjamini_hochberg",
     "best_of",
     "compare_family",
+    "compare_groups",
     "compare_paired",
     "cross_image",
     "cross_scores",

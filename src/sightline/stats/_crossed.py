@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from sightline.records.checks import explain_few
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -17,13 +19,17 @@ __all__ = ["Crossed", "Pairs", "crossed_difference", "crossed_mean"]
 
 
 class Crossed(NamedTuple):
-    """A mean over images and draws, between which ends it lies, and how many there are of both."""
+    """A mean over images and draws with its interval, how many there are of both, and a reason.
+
+    The reason says why the ends are NaN; else it is "".
+    """
 
     value: float
     low: float
     high: float
     images: int
     draws: int
+    reason: str = ""
 
 
 class Pairs(NamedTuple):
@@ -68,13 +74,14 @@ def crossed_mean(
     Returns
     -------
     Crossed
-        With NaN ends below two images or two draws: one draw does not tell how draws differ.
+        With NaN ends below five images or two draws: one draw does not tell how draws differ.
 
     Examples
     --------
-    >>> found = crossed_mean(np.array([[0.1, 0.3], [0.2, 0.4], [0.3, 0.5]]), limits=(0, 1))
+    >>> table = np.array([[0.1, 0.3], [0.2, 0.4], [0.3, 0.5], [0.2, 0.5], [0.1, 0.4]])
+    >>> found = crossed_mean(table, limits=(0, 1))
     >>> found.images, found.draws, round(found.value, 3), found.low
-    (3, 2, 0.3, 0.0)
+    (5, 2, 0.3, 0.0)
     """
     nothing = np.empty(0, np.intp)
     return crossed_difference(
@@ -117,10 +124,11 @@ def crossed_difference(
         rows = np.where(with_pairs, rows, np.nan)
     images = int(np.isfinite(rows).sum())
     if not images:
-        return Crossed(math.nan, math.nan, math.nan, 0, draws)
+        return Crossed(math.nan, math.nan, math.nan, 0, draws, explain_few(0))
     value = float(np.nanmean(rows)) - _mean_of_images(pairs)
-    if images < 2 or draws < 2:
-        return Crossed(value, math.nan, math.nan, images, draws)
+    reason = explain_few(images) or explain_few(draws, 2, "draws")
+    if reason:
+        return Crossed(value, math.nan, math.nan, images, draws, reason)
     of_images = _over_images(rows, pairs)
     of_draws, of_rest = _over_draws(table[np.isfinite(rows)], rows[np.isfinite(rows)])
     reach = _reach((of_images, of_draws, of_rest), images, draws, confidence)

@@ -71,9 +71,10 @@ def slope(
     adds = q[:, -1] / r[-1, -1]
     value = float(adds @ values)
     hold = (q**2).sum(axis=1)
-    if (hold[np.abs(adds) > 0] > 1 - _EXACT).any():
+    exact = hold > 1 - _EXACT
+    if (np.abs(adds[exact]) > _EXACT * np.abs(adds).max()).any():
         return Slope(value, math.nan, math.nan, math.nan)
-    weights = adds**2 / (1 - hold)
+    weights = np.divide(adds**2, 1 - hold, out=np.zeros(len(hold)), where=~exact)
     gaps = values - q @ (q.T @ values)
     variance = float(weights @ gaps**2)
     freedom = _freedom(q, hold, weights)

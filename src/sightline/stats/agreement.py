@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from sightline.records import InputError
-from sightline.records.checks import check_choice, check_confidence
+from sightline.records.checks import check_choice, check_confidence, explain_few
 from sightline.stats._given import floats
 from sightline.stats._resample import Weights, on_grid
 
@@ -131,7 +131,7 @@ def krippendorff_alpha(
     if math.isnan(value):
         return _nothing(figures, level, confidence, "all judgements are equal")
     if units < 2:
-        reason = "too few units: 1, an interval needs 2"
+        reason = explain_few(units, 2, "units")
         return Alpha(value, math.nan, math.nan, *figures, 0.0, level, confidence, reason)
     drawn = np.concatenate(
         [_alphas(counts, values, block, level) for _, block in Weights(units, resamples, seed)]

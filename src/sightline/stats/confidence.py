@@ -13,7 +13,12 @@ import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
-from sightline.records.checks import check_choice, check_confidence
+from sightline.records.checks import (
+    MIN_IMAGES,
+    check_choice,
+    check_confidence,
+    explain_few,
+)
 from sightline.stats._ends import Clusters, bca, student, studentised, wilson
 from sightline.stats._given import floats, refuse_infinite
 from sightline.stats._images import sums_by_image
@@ -33,7 +38,8 @@ Method = Literal["wilson", "studentised", "bca", "t"]
 _FEW, _FEW_CLUSTERED = 50, 500
 # Above so many no mean is skewed.
 _MANY = 10_000
-_TOO_FEW = "too few images: {}, an interval needs 2"
+# Wilson's interval lies in its range, and keeps what it promises, from so many images on.
+_MIN_SHARES = 2
 _CONSTANT = "all values are equal"
 
 
@@ -65,7 +71,7 @@ class Interval:
     >>> from sightline.stats import interval
     >>> one = interval([0.3])
     >>> one.value, one.low, one.reason
-    (0.3, nan, 'too few images: 1, an interval needs 2')
+    (0.3, nan, 'too few images: 1, an interval needs 5')
     """
 
     value: float
@@ -160,12 +166,14 @@ def interval(
         have several values, Wilson's takes the number of independent hits and misses that the
         share's clustered variance is worth.
     limits
-        Between which values lie, e.g. (0, 1): ends beyond are drawn in. Always so for shares.
+        The range of the values, e.g. (0, 1): ends beyond are drawn in. Always so for shares.
 
     Returns
     -------
     Interval
-        With NaN ends and a reason below two images. Where all values are equal, a mean's ends are
+        With NaN ends and a reason where images are too few: 5 for means, 2 for shares with Wilson's
+        interval. With fewer than 5 the ends come from how the bootstrap is bounded rather than from
+        the data, and mostly cover the whole range. Where all values are equal, a mean's ends are
         equal to it, and the reason says so: nothing is known of the spread.
 
     References
@@ -212,7 +220,7 @@ def intervals(
     resamples: int = 2000,
     seed: int = 0,
     method: Method | None = None,
-    limits: tuple[float, float] | None = None,
+    limits: tuple[Any, Any] | None = None,
 ) -> Intervals:
     """`interval` of each column of a table (images, columns), thousands at once.
 
@@ -223,8 +231,10 @@ def intervals(
     counts
         If given, the table holds sums of that many values, for each image and column. An image
         with none is undefined.
-    kind, confidence, resamples, seed, method, limits
+    kind, confidence, resamples, seed, method
         As in `interval`. Each column comes out as it would alone.
+    limits
+        As in `interval`; each end may be an array with one entry per column.
 
     Examples
     --------
@@ -253,7 +263,7 @@ def intervals(
         _fill(found, at, clusters, chosen, Weights(max(size, 1), resamples, seed))
     least, most = limits or (-np.inf, np.inf)
     if kind == "share":
-        least, most = max(least, 0.0), min(most, 1.0)
+        least, most = np.maximum(least, 0.0), np.minimum(most, 1.0)
     return replace(
         found, low=np.clip(found.low, least, most), high=np.clip(found.high, least, most)
     )
@@ -307,8 +317,9 @@ def _fill(
     """Write values, ends, method and reason of the columns that have this many images."""
     if clusters.n:
         found.value[at] = clusters.value
-    if clusters.n < 2:
-        found.reason[at] = _TOO_FEW.format(clusters.n)
+    few = explain_few(clusters.n, _MIN_SHARES if method == "wilson" else MIN_IMAGES)
+    if few:
+        found.reason[at] = few
         return
     found.method[at] = method
     if method == "wilson":
@@ -371,6 +382,6 @@ def _check_options(kind: Kind, confidence: float, resamples: int, method: Method
         raise InputError(f"resamples must be at least 100; got {resamples}")
 
 
-def _check_limits(limits: tuple[float, float] | None) -> None:
-    if limits is not None and not limits[0] < limits[1]:
+def _check_limits(limits: tuple[Any, Any] | None) -> None:
+    if limits is not None and not np.all(np.less(*limits)):
         raise InputError(f"limits must be (least, most) with least < most; got {limits}")

@@ -290,6 +290,7 @@ def compare_paired(
     flips: int = 9999,
     resamples: int = 2000,
     seed: int = 0,
+    limits: tuple[float, float] | None = None,
 ) -> Comparison:
     """Compare two sides on the same images: difference, interval, p-values, effect sizes.
 
@@ -304,11 +305,13 @@ def compare_paired(
         Of the interval; see `interval`.
     flips, seed
         Of the sign-flip test; see `sign_flip`. Scores within 1e-9 of each other are equal.
+    limits
+        The range of the scores: the interval of scores in (0, 1) lies in -1 to 1.
 
     Returns
     -------
     Comparison
-        p-values are NaN below 6 images and ends below 2; the reason says so.
+        p-values are NaN below 6 images and ends below 5; the reason says so.
 
     Examples
     --------
@@ -325,7 +328,14 @@ def compare_paired(
     both = np.isfinite(gaps)
     sums, counts = _by_image(gaps, labels)
     means = (sums / counts)[counts > 0]
-    span = interval(gaps, images=labels, confidence=confidence, resamples=resamples, seed=seed)
+    span = interval(
+        gaps,
+        images=labels,
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        limits=None if limits is None else (limits[0] - limits[1], limits[1] - limits[0]),
+    )
     effect = effect_size(means)
     n = len(means)
     return Comparison(

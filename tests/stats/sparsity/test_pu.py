@@ -108,7 +108,7 @@ def test_with_every_instance_labelled_nothing_is_corrected() -> None:
     """Two instances of 0.02 and 0.04 with recalls 0.5 and 1: IoU 0.05 / (0.1 + 0.06 − 0.05)."""
     found = pu_iou([0.5, 1.0], [0.02, 0.04], 0.1, [2, 2], images=["a", "a"], pooled=False)
     assert found.value == pytest.approx(0.05 / 0.11)
-    assert found.reason == "too few images: 1, an interval needs 2"
+    assert found.reason == "too few images: 1, an interval needs 5"
     assert np.isnan([found.low, found.high]).all()
 
 

@@ -3,6 +3,36 @@
  */
 import { ask, type Asked, bytesOf, urlOf } from "./ask";
 
+/** A method: the accuracy of its model and the score of its maps, on the same images. */
+export interface AccuracyLine {
+  /** Full name of the model. */
+  model: string;
+  /** Name of the method that made the maps. */
+  method: string;
+  /** Family of the method; baseline for maps without a model. */
+  group: string;
+  /** What is explained; empty: no class. */
+  target: string;
+  /** From 0; null: no layers. Two numbers where halves of the images have their own. */
+  layer: number | string | null;
+  /** Share of the images whose label is predicted. */
+  accuracy: number | null;
+  /** Lower end of its 95% interval. */
+  accuracy_low: number | null;
+  /** Upper end. */
+  accuracy_high: number | null;
+  /** Mean score. */
+  value: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** How many images. */
+  images: number;
+  /** Why an interval is null; else "". */
+  reason: string;
+}
+
 /** One of those whose maps are compared. */
 export interface AgreementLine {
   /** What it is called. */
@@ -351,6 +381,8 @@ export interface Correctness {
   metric: string;
   /** The lines of the table, in order. */
   lines: CorrectnessLine[];
+  /** A point per model and method: score against accuracy. */
+  models: AccuracyLine[];
   /** A line for each class. */
   classes: ClassLine[];
   /** What must be known to read the numbers. */
@@ -393,6 +425,8 @@ export interface CorrectnessLine {
   right_images: number;
   /** Images that it gets wrong. */
   wrong_images: number;
+  /** Why a difference is null: too few images on a side; else "". */
+  reason: string;
 }
 
 /** A true or predicted box of an image. */

@@ -10,7 +10,11 @@ from fastapi import APIRouter, Query
 
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
-from sightline.analysis.correctness import class_scatter, correct_and_wrong
+from sightline.analysis.correctness import (
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
 from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
 from sightline.analysis.predictions import stored_predictions
 from sightline.api.choice import AskedTable, Chosen, MetricWord, TableWords, choose_line
@@ -20,6 +24,7 @@ from sightline.api.routes._cells import layer_of, plain, read_note, records
 from sightline.api.routes._checked import CheckWords, filled, frame_of, kept_lines, line_key
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import (
+    AccuracyLine,
     AgreementLine,
     AgreementMatrix,
     ClassLine,
@@ -67,10 +72,11 @@ def _predictions(served: Served) -> pd.DataFrame | None:
     responses=PROBLEMS,
     summary="Do maps score better where the model is right?",
     description="A line for each model and method: scores on images whose label the model predicts "
-    "and on the others, their difference, and the same adjusted for annotated area and confidence; "
-    "and a line for each class of images with its accuracy. A difference says that maps agree with "
-    "people where the model is right, not that they are faithful. 409 where the models have not "
-    "been asked what they predict.",
+    "and on the others, their difference, and the same adjusted for annotated area and confidence, "
+    "null with a reason below 5 images on either side; a point for each model and method with the "
+    "accuracy of the model; and a line for each class of images with its accuracy. A difference "
+    "says that maps agree with people where the model is right, not that they are faithful. 409 "
+    "where the models have not been asked what they predict.",
 )
 def check_correctness(served: Here, words: CheckWords, metric: MetricWord = None) -> Correctness:
     """Return scores where the model is right and where it is wrong."""
@@ -87,6 +93,11 @@ def check_correctness(served: Here, words: CheckWords, metric: MetricWord = None
     lines = frame_of(
         served, ("correct", name), lambda: correct_and_wrong(served.results, name, **given)
     )
+    models = frame_of(
+        served,
+        ("accuracy", name),
+        lambda: compute_accuracy_scatter(served.results, name, **given),
+    )
     classes = frame_of(
         served, ("classes", name), lambda: class_scatter(served.results, name, **given)
     )
@@ -94,6 +105,7 @@ def check_correctness(served: Here, words: CheckWords, metric: MetricWord = None
     return Correctness(
         metric=name,
         lines=tuple(filled(CorrectnessLine, one) for one in kept),
+        models=tuple(filled(AccuracyLine, one) for one in kept_lines(served, words, models)),
         classes=tuple(filled(ClassLine, one) for one in kept_lines(served, words, classes)),
         **read_note(lines) | {"warnings": frames.find_row_warnings(served, kept)},
     )

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sightline.records import InputError
-from sightline.records.checks import check_confidence
+from sightline.records.checks import check_confidence, explain_few
 from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import in_units
@@ -33,7 +33,7 @@ _FEWEST = 4
 
 
 class Estimate(NamedTuple):
-    """A mean with its interval, over n images.
+    """A mean with its interval, over n images, and a reason where the ends are NaN.
 
     Examples
     --------
@@ -47,6 +47,7 @@ class Estimate(NamedTuple):
     low: float
     high: float
     n: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def ppi_mean(
     rest_strata: Sequence[Any] | NDArray[Any] | None = None,
     confidence: float = 0.95,
     tuning: float | None = None,
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> PPI:
     """Estimate a mean score from gold annotations of some images and completed ones of all.
 
@@ -140,6 +142,8 @@ def ppi_mean(
         fewer for the set, as far as single images make up its variance.
     tuning : float, optional
         A λ fixed beforehand; 1 is prediction-powered inference without tuning, 0 the gold alone.
+    limits : pair of float
+        The range of the scores, e.g. (0, 1): the estimate and the ends of intervals lie within.
 
     Returns
     -------
@@ -162,7 +166,7 @@ def ppi_mean(
     """
     _check(target, confidence, tuning)
     gold, rest, undefined = _read(gold_y, gold_f, rest_f, strata, rest_strata)
-    blank = _blank(gold, rest, undefined, target, confidence)
+    blank = _blank(gold, rest, undefined, target, confidence, limits)
     names = np.unique(np.concatenate([gold.strata, rest.strata])) if len(gold.y) else [0]
     for name in names:
         seen = int((gold.strata == name).sum())
@@ -183,6 +187,7 @@ def ppi_mean(
     value, low, high, se = (
         float(np.ldexp(figure, unit)) for figure in (value, value - half, value + half, se)
     )
+    value, low, high = np.clip((value, low, high), *limits).tolist()
     weight = math.ldexp(weight, int(unit) - int(unit_f))
     return replace(blank, value=value, low=low, high=high, se=se, df=df, weight=weight)
 
@@ -209,7 +214,14 @@ class _Rest:
         return int((self.strata == name).sum())
 
 
-def _blank(gold: _Gold, rest: _Rest, undefined: int, target: Target, confidence: float) -> PPI:
+def _blank(
+    gold: _Gold,
+    rest: _Rest,
+    undefined: int,
+    target: Target,
+    confidence: float,
+    limits: tuple[float, float],
+) -> PPI:
     """Return what is known before there is an estimate."""
     nan = math.nan
     return PPI(
@@ -218,7 +230,7 @@ def _blank(gold: _Gold, rest: _Rest, undefined: int, target: Target, confidence:
         n_rest=len(rest.f),
         undefined=undefined,
         correlation=_correlation(gold.y, gold.f),
-        gold_only=_mean(gold.y, confidence),
+        gold_only=_mean(gold.y, confidence, limits),
         target=target,
         confidence=confidence,
     )
@@ -296,14 +308,16 @@ def _centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return centred
 
 
-def _mean(values: NDArray[np.float64], confidence: float) -> Estimate:
+def _mean(values: NDArray[np.float64], confidence: float, limits: tuple[float, float]) -> Estimate:
     n = len(values)
-    if n < 2:
-        return Estimate(float(values.mean()) if n else math.nan, math.nan, math.nan, n)
+    reason = explain_few(n)
+    if reason:
+        return Estimate(float(values.mean()) if n else math.nan, math.nan, math.nan, n, reason)
     values, unit = in_units(values)
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n)
     half = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
     mean, low, high = (float(np.ldexp(end, unit)) for end in (mean, mean - half, mean + half))
+    low, high = np.clip((low, high), *limits).tolist()
     return Estimate(mean, low, high, n)
 
 
@@ -395,6 +409,7 @@ def joined(
     target: Target = "population",
     strata: Sequence[Any] | NDArray[Any] | None = None,
     confidence: float = 0.95,
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Joined:
     """Put what the sparse, the completed and the gold annotation say side by side, and join them.
 
@@ -403,7 +418,7 @@ def joined(
     sparse, completed, gold : arrays (images,)
         Score of each image against each kind of annotation; NaN where there is none. Gold images
         are those with a gold score.
-    target, confidence
+    target, confidence, limits
         As in `ppi_mean`.
     strata : sequence (images,), optional
         Strata from which the gold images were drawn.
@@ -431,8 +446,9 @@ def joined(
         strata=own,
         rest_strata=other,
         confidence=confidence,
+        limits=limits,
     )
-    a, b, c = (_mean(values[np.isfinite(values)], confidence) for values in scores)
+    a, b, c = (_mean(values[np.isfinite(values)], confidence, limits) for values in scores)
     return Joined(a, b, c, found)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
-from sightline.records.checks import check_confidence
+from sightline.records.checks import check_confidence, explain_few
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import Weights
 
@@ -188,10 +188,8 @@ def pu_iou(
     own = _own(cells)
     pools = _pools(cells, strata)
     ious = _pooled(cells, pools, np.ones((1, n)))[0] if pooled else own
-    value, low, high, reason = float(ious.mean()), math.nan, math.nan, ""
-    if n < 2:
-        reason = "too few images: 1, an interval needs 2"
-    else:
+    value, low, high, reason = float(ious.mean()), math.nan, math.nan, explain_few(n)
+    if not reason:
         draws = np.empty(resamples)
         for part, weights in Weights(n, resamples, seed):
             seen = _pooled(cells, pools, weights) if pooled else own
