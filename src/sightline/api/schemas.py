@@ -644,11 +644,35 @@ class LeaderboardLine(Answer):
     chosen: str
 
 
+class BestBaseline(Answer):
+    """A configuration against the best baseline of the run, paired by image."""
+
+    metric: str
+    configuration: str = Field(description="Its name; empty where only baselines are scored.")
+    value: float | None
+    chosen: str = Field(description="How its layer or method was chosen.")
+    is_baseline: bool = Field(description="Whether the configuration is a baseline itself.")
+    baseline: str = Field(description="The baseline with the best mean; empty where there is none.")
+    baseline_value: float | None
+    baseline_chosen: str = Field(description="How the layer of the baseline was chosen.")
+    difference: float | None = Field(description="Configuration minus baseline.")
+    low: float | None
+    high: float | None
+    p: float | None = Field(description="Two-sided, by sign-flip test.")
+    n: int = Field(description="Images where both are defined.")
+    split: bool = Field(description="Whether split-half selection was used for the difference.")
+    sentence: str
+
+
 class Leaderboard(Answer):
     """The best first, baselines among them."""
 
     metric: str
     lines: tuple[LeaderboardLine, ...]
+    best_baseline: BestBaseline | None = Field(
+        description="The best line that is no baseline against the best baseline of the run; null "
+        "where no value is better than another, or nothing is scored."
+    )
     note: str
 
 
@@ -822,6 +846,10 @@ class Comparison(Answer):
     by: By
     metric: str
     summary: str
+    best_baseline: BestBaseline | None = Field(
+        description="The better side of the main line against the best baseline of the run; null "
+        "where no value is better than another, or neither side is."
+    )
     lines: tuple[ComparisonLine, ...]
     images: tuple[Shift, ...] = Field(description="Of the first line, the largest shift first.")
     note: str

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from sightline.api.choice import Chosen
     from sightline.api.schemas import Choice
     from sightline.api.state import Served
+    from sightline.results import BaselineComparison
     from sightline.results._views import Name
 
 __all__ = [
     "asked",
+    "best_baseline",
     "board",
     "given_words",
     "label_breakdown",
@@ -105,6 +107,16 @@ def board(served: Served, words: AskedTable) -> pd.DataFrame:
     frame = keep(served, key, lambda: found.board(name))
     flattered = any(line.chosen.startswith("best") for line in found.lines)
     return _noted(frame, CHOSEN if flattered else "", so_far(served.tables))
+
+
+def best_baseline(served: Served, words: AskedTable) -> BaselineComparison | None:
+    """Return the best configuration against the best baseline of the run."""
+    words = asked(served, words)
+    name, _ = _named(served, words)
+    given = given_words(words)
+    given["layer"] = "best" if words.layer is None else words.layer
+    key = ("best baseline", name, words)
+    return keep(served, key, lambda: served.results.compare_best(str(name), **given))
 
 
 def _noted(frame: pd.DataFrame, *more: str) -> pd.DataFrame:
