@@ -22,6 +22,14 @@ def line_name(i: int) -> str:
     return f"{ODD[i % len(ODD)]} {i}"
 
 
+def choices(count: int) -> dict[str, Any]:
+    """Layers of every other line, chosen on the same images."""
+    return {
+        "layer": [9 + i if i % 2 else None for i in range(count)],
+        "chosen": ["best of 12 layers on the same images" * (i % 2) for i in range(count)],
+    }
+
+
 def board(count: int, seed: int = 0) -> pd.DataFrame:
     """A leaderboard; of more than 4 lines the third is undefined, the fourth has no interval."""
     rng = np.random.default_rng(seed)
@@ -38,7 +46,7 @@ def board(count: int, seed: int = 0) -> pd.DataFrame:
             "chance": 0.06,
             "ceiling": 0.73,
             "n": 120,
-            "chosen": ["best of 12 layers on the same images" * (i % 2) for i in range(count)],
+            **choices(count),
         }
     )
     if count > 4:
@@ -70,6 +78,7 @@ def by_image(count: int, images: int = 40, metrics: tuple[str, ...] = METRICS) -
                         "value": value,
                         "chance": np.nan if metric == "kl" else 0.1,
                         "group": GROUPS[i % 4],
+                        **{key: value[i] for key, value in choices(count).items()},
                     }
                 )
             )

@@ -58,10 +58,20 @@ def points(count: int, curve: Callable[[Any, float], Any], steps: int = 101) -> 
     """A curve for each method."""
     x = np.linspace(0, 1, steps)
     parts = [
-        pd.DataFrame({"name": name, "group": group_of(name), "x": x, "value": curve(x, skill)})
+        pd.DataFrame(
+            {"name": name, "group": group_of(name), "x": x, "value": curve(x, skill)}
+            | choice_of(name)
+        )
         for name, skill in skills(count).items()
     ]
     return pd.concat(parts, ignore_index=True).assign(n=120)
+
+
+def choice_of(name: str) -> dict[str, Any]:
+    """The layer of a method, chosen on the same images; baselines have none."""
+    if name in BASELINES:
+        return {"layer": None, "chosen": ""}
+    return {"layer": 11, "chosen": "best of 12 layers on the same images"}
 
 
 def board(count: int, score: Callable[[float], float], chance: float = 0.5) -> pd.DataFrame:

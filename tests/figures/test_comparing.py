@@ -167,8 +167,9 @@ def test_marks_of_what_was_chosen_and_of_what_is_not_better_than_chance() -> Non
         "chosen": ["best of 12 layers on the same images", "split half", None, ""],
     }
     ax = draw_leaderboard(table, metric="iou@90").axes[0]
-    assert [text[-1] for text in _right(ax)] == ["†", "]", "‡", "0"]
-    assert "† layer or method chosen on the same images" in notes_of(ax)
+    assert [text[-1] for text in _right(ax)] == ["]", "]", "‡", "0"]
+    assert [name[-1] for name in row_names(ax)].count("*") == 1
+    assert "* best of 12 layers on the same images: optimistic" in notes_of(ax).lower()
     assert "‡ not better than chance" in notes_of(ax)
     lower = draw_leaderboard(table | {"chance": [0.45] * 4}, metric="kl").axes[0]
     texts = dict(zip(row_names(lower), _right(lower), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -340,7 +341,7 @@ def test_layers_are_in_order_and_methods_without_stand_beside() -> None:
     assert np.asarray(across.get_ydata()).tolist() == [0.25, 0.25]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0", "1", "2", "none"]
     assert "11 to 12 images" in notes(figure)
-    assert "best layers are chosen on the same images" in notes(figure)
+    assert re.search(r"\* best of \d+ layers on the same images: optimistic", notes(figure))
     assert notes(figure).endswith("1 undefined not drawn.")
 
 
