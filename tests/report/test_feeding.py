@@ -146,10 +146,12 @@ def test_choices_on_the_same_images_are_named_and_marked(name: str, figures: Sto
     if "chosen" not in drawn.data:  # of one line, or a matrix
         assert any(re.search(r"layer \d+\*", text) for text in texts)
         return
-    lines = drawn.data[drawn.data["chosen"].str.contains("same images")]
-    assert len(lines)
-    for label in {f"{row.name} · layer {row.layer}*" for row in lines.itertuples(index=False)}:
-        assert any(label in text for text in texts), label
+    rows = drawn.data[drawn.data["chosen"].fillna("").str.contains("same images")]
+    assert len(rows)
+    joined = ["".join(text.split()) for text in texts]  # long names are wrapped
+    for name, layer in set(zip(rows["name"], rows["layer"], strict=True)):
+        label = "".join(f"{name} · layer {int(layer)}*".split())
+        assert any(label in text for text in joined), label
 
 
 @pytest.mark.parametrize("name", ["roc", "leaderboard", "ranking", "all-methods", "styles"])
