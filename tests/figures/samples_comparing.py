@@ -22,14 +22,6 @@ def line_name(i: int) -> str:
     return f"{ODD[i % len(ODD)]} {i}"
 
 
-def choices(count: int) -> dict[str, Any]:
-    """Layers of every other line, chosen on the same images."""
-    return {
-        "layer": [9 + i if i % 2 else None for i in range(count)],
-        "chosen": ["best of 12 layers on the same images" * (i % 2) for i in range(count)],
-    }
-
-
 def board(count: int, seed: int = 0) -> pd.DataFrame:
     """A leaderboard; of more than 4 lines the third is undefined, the fourth has no interval."""
     rng = np.random.default_rng(seed)
@@ -46,13 +38,19 @@ def board(count: int, seed: int = 0) -> pd.DataFrame:
             "chance": 0.06,
             "ceiling": 0.73,
             "n": 120,
-            **choices(count),
+            "chosen": ["best of 12 layers on the same images" * (i % 2) for i in range(count)],
         }
     )
     if count > 4:
         table.loc[3, ["low", "high"]] = np.nan
     table.attrs["metric"] = "iou@90"
     return table
+
+
+def with_choices(table: pd.DataFrame) -> pd.DataFrame:
+    """Give each line but the baselines a layer that was chosen on the same images."""
+    chosen = np.where(table["group"] == "baseline", "", "best of 12 layers on the same images")
+    return table.assign(layer=np.where(chosen == "", np.nan, 11.0), chosen=chosen)
 
 
 METRICS = ("iou@90", "coverage", "pointing", "kl")
@@ -78,7 +76,6 @@ def by_image(count: int, images: int = 40, metrics: tuple[str, ...] = METRICS) -
                         "value": value,
                         "chance": np.nan if metric == "kl" else 0.1,
                         "group": GROUPS[i % 4],
-                        **{key: value[i] for key, value in choices(count).items()},
                     }
                 )
             )
@@ -128,8 +125,10 @@ def agreement(count: int) -> Any:
 
 
 SAMPLES: dict[str, Callable[[int], Figure]] = {
-    "leaderboard": lambda count: comparing.draw_leaderboard(board(count)),
-    "metrics-comparison": lambda count: comparing.draw_metrics_comparison(by_image(count)),
+    "leaderboard": lambda count: comparing.draw_leaderboard(with_choices(board(count))),
+    "metrics-comparison": lambda count: comparing.draw_metrics_comparison(
+        with_choices(by_image(count))
+    ),
     "features": lambda count: comparing.draw_breakdown(breakdown(count), what="feature"),
     "styles": lambda count: comparing.draw_breakdown(styles(count), metric="iou@90", what="style"),
     "agreement": lambda count: draw_agreement_matrix(

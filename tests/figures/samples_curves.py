@@ -14,6 +14,7 @@ from sightline.figures.curves import (
     draw_cumulative_energy,
     draw_layer_progression,
 )
+from tests.figures.samples_comparing import with_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,20 +59,10 @@ def points(count: int, curve: Callable[[Any, float], Any], steps: int = 101) -> 
     """A curve for each method."""
     x = np.linspace(0, 1, steps)
     parts = [
-        pd.DataFrame(
-            {"name": name, "group": group_of(name), "x": x, "value": curve(x, skill)}
-            | choice_of(name)
-        )
+        pd.DataFrame({"name": name, "group": group_of(name), "x": x, "value": curve(x, skill)})
         for name, skill in skills(count).items()
     ]
     return pd.concat(parts, ignore_index=True).assign(n=120)
-
-
-def choice_of(name: str) -> dict[str, Any]:
-    """The layer of a method, chosen on the same images; baselines have none."""
-    if name in BASELINES:
-        return {"layer": None, "chosen": ""}
-    return {"layer": 11, "chosen": "best of 12 layers on the same images"}
 
 
 def board(count: int, score: Callable[[float], float], chance: float = 0.5) -> pd.DataFrame:
@@ -101,12 +92,12 @@ def pr(x: Any, skill: float) -> Any:
 
 def roc_sample(count: int) -> Figure:
     auc = board(count, lambda skill: 1 / (2 - 0.9 * skill))
-    return create_roc_curve_comparison(points(count, roc), auc)
+    return create_roc_curve_comparison(with_choices(points(count, roc)), auc)
 
 
 def pr_sample(count: int) -> Figure:
     ap = board(count, lambda skill: SHARE + 0.5 * skill, chance=SHARE)
-    return create_pr_curve_comparison(points(count, pr), ap)
+    return create_pr_curve_comparison(with_choices(points(count, pr)), ap)
 
 
 def sweep(count: int) -> pd.DataFrame:
@@ -124,7 +115,7 @@ def sweep(count: int) -> pd.DataFrame:
 
 
 def thresholds_sample(count: int) -> Figure:
-    return create_iou_threshold_curves(sweep(count))
+    return create_iou_threshold_curves(with_choices(sweep(count)))
 
 
 def energy(count: int) -> pd.DataFrame:
@@ -139,7 +130,7 @@ def energy(count: int) -> pd.DataFrame:
 
 
 def energy_sample(count: int) -> Figure:
-    return draw_cumulative_energy(energy(count))
+    return draw_cumulative_energy(with_choices(energy(count)))
 
 
 def layers(count: int, depth: int = 12) -> pd.DataFrame:

@@ -329,7 +329,7 @@ def test_layers_are_in_order_and_methods_without_stand_beside() -> None:
     assert np.asarray(over.get_xdata()).tolist() == [0, 1, 2]
     assert np.asarray(over.get_ydata()).tolist() == [0.1, 0.4, 0.2]
     assert entries(figure) == [
-        "0.40 at layer 1  cls",
+        "0.40 at layer 1*  cls",
         "0.30  ig",
         "0.25  edge",
         "0.06  chance",
@@ -359,7 +359,7 @@ def test_only_methods_without_layers_and_one_layer_can_be_drawn() -> None:
     assert_legible(flat)
     one = draw_layer_progression(table[table["layer"] == 1])
     assert entries(one)[0] == "0.40 at layer 1  cls"
-    assert "chosen" not in notes(one)
+    assert "same images" not in notes(one)
     assert_legible(one)
 
 

@@ -688,8 +688,8 @@ CARDS = (
         group="curves",
         shows="The score of each method at each layer with bands for intervals, chance (dashed) "
         "and ceiling (dotted); methods without layers stand in a strip on the right.",
-        reading="* A peak was chosen on the same images: the best of many layers looks better than "
-        "it is. Layers of different models are not the same depth.",
+        reading="A peak (*) was chosen on the same images: the best of many layers looks better "
+        "than it is. Layers of different models are not the same depth.",
         needs="Scores of several layers.",
     ),
 )
