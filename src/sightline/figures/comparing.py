@@ -384,7 +384,8 @@ def _breakdown_notes(frame: pd.DataFrame, rows: _Rows, about: tuple[str, str], d
     what, metric = about
     of = "regions" if "images" in frame else "images"
     half = LABELS // 2
-    names = label_lines(dict(list(frame.groupby("name"))), _NAME) if "name" in frame else {}
+    parts = {str(name): rows for name, rows in frame.groupby("name")} if "name" in frame else {}
+    names = label_lines(parts, _NAME)
     return sentences(
         f"of {', '.join(names.values())}" if names else "",
         format_selection(list_selections(frame)),

@@ -433,9 +433,9 @@ class _Bar(NamedTuple):
 def _bars(scores: Table | None, name: str, share: float, chance: float) -> list[_Bar]:
     """Return the bars of the third panel, the highest first; undefined ones at the end."""
     if scores is None:
-        short = shown(name, 60)
+        own = shown(name, 60)
         return [
-            _Bar(short, share, label=short),
+            _Bar(own, share, label=own),
             _Bar("chance", chance, baseline=True, label="chance"),
         ]
     rows = as_table(scores, "scores", ["value"])
@@ -449,10 +449,14 @@ def _bars(scores: Table | None, name: str, share: float, chance: float) -> list[
         else [""] * len(rows)
         for one in _ABOUT
     )  # fmt: skip
+    labels = [
+        format_label(short[name], layer, str(how))
+        for name, layer, how in zip(names, layers, chosen, strict=True)
+    ]
     found = [
-        _Bar(name, *values, group == BASELINE, format_label(short[name], layer, str(how)))
-        for name, group, layer, how, *values in zip(
-            names, groups, layers, chosen, *columns, strict=True
+        _Bar(name, value, low, high, chance, group == BASELINE, label)
+        for name, group, label, value, low, high, chance in zip(
+            names, groups, labels, *columns, strict=True
         )
     ]
     return sorted(found, key=lambda bar: (math.isnan(bar.value), -np.nan_to_num(bar.value)))

@@ -86,12 +86,12 @@ def compare(
     baselines = [a.group == b.group == BASELINE for a, b in pairs]
     frame.attrs["summary"] = summary(frame, baselines)
     place = main_comparison(frame, baselines)
+    winner = _better_side(name, frame["difference"].iloc[place])
     frame.attrs["best_baseline"] = None
-    if (side := _better_side(name, frame["difference"].iloc[place])) is not None:
-        fields = {"model": "models", "method": "methods", "layer": "layer"}
-        where = replace(sides[side], **{"methods": None, "head": None, fields[by]: None})
-        winner = compare_with_baseline(tables, name, pairs[place][side], where, layer)
-        frame.attrs["best_baseline"] = winner.to_dict("Better of the two")
+    if winner is not None:
+        where = _widen(sides[winner], by)
+        best = compare_with_baseline(tables, name, pairs[place][winner], where, layer)
+        frame.attrs["best_baseline"] = best.to_dict("Better of the two")
         frame.attrs["summary"].append(frame.attrs["best_baseline"]["sentence"])
     return with_note(
         frame,
@@ -109,6 +109,14 @@ def _better_side(name: Name, difference: float) -> int | None:
     if direction == "neither" or math.isnan(difference) or difference == 0:
         return None
     return int((difference < 0) == (direction == "higher"))
+
+
+def _widen(where: Where, by: By) -> Where:
+    """Return which maps baselines are looked for in: those of a side, whatever is compared."""
+    where = replace(where, methods=None, head=None)
+    if by == "model":
+        return replace(where, models=None)
+    return replace(where, layer=None) if by == "layer" else where
 
 
 def _lines(tables: Tables, name: Name, where: Where, layer: int | str, by: By) -> list[Line]:
@@ -255,7 +263,9 @@ def compare_with_baseline(
         return replace(comparison, configuration=comparison.baseline)
     pair = _split(tables, name, line, where, layer), _split(tables, name, base, where, layer)
     figures = paired_figures(name, [pair])
-    numbers = {what: float(figures[what][0]) for what in ("difference", "low", "high", "p")}
+    numbers: dict[str, Any] = {
+        what: float(figures[what][0]) for what in ("difference", "low", "high", "p")
+    }
     split = any(side.split for side in pair)
     return replace(comparison, **numbers, n=int(figures["n"][0]), split=split)
 
