@@ -90,6 +90,17 @@ def test_values_intervals_and_chance_are_those_of_the_leaderboard(
         assert list(table[column]) == list(board[column]), column
 
 
+def test_the_sentence_says_where_the_best_baseline_is(
+    results: Results, table: pd.DataFrame
+) -> None:
+    told = results.leaderboard("iou@90").attrs["best_baseline"]
+    assert table.attrs["best_baseline"] == told
+    assert table.attrs["sentence"].endswith(f". {told['sentence']}")
+    assert "the highest of these is" in table.attrs["sentence"]
+    one = against_chance(results, permutations=FEW, model="demo/vit", method="cls", layer="last")
+    assert one.attrs["best_baseline"]["baseline"] != ""
+
+
 def test_maps_that_know_nothing_are_not_above_chance(table: pd.DataFrame) -> None:
     for model in ("demo/vit", "demo/vit@seed2"):
         centre = line_of(table, model, "centre")

@@ -33,6 +33,21 @@ if TYPE_CHECKING:
     ],
     ids=str,
 )
+def test_the_leaderboard_compares_the_best_line_with_the_best_baseline(
+    client: TestClient, served: Served
+) -> None:
+    expected = served.results.compare_best()
+    assert expected is not None
+    found = get(client, "leaderboard")["best_baseline"]
+    assert found == expected.to_dict()
+    assert found["sentence"].startswith(f"Best: {expected.configuration} (")
+    narrow = get(client, "leaderboard", method="cls", layer="last")["best_baseline"]
+    alone = served.results.compare_best(method="cls", layer="last")
+    assert alone is not None
+    assert narrow == alone.to_dict()
+    assert narrow["baseline"] != ""
+
+
 def test_the_leaderboard_has_the_lines_of_the_results(
     client: TestClient, served: Served, words: dict[str, Any]
 ) -> None:

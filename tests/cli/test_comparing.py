@@ -88,6 +88,7 @@ def test_two_models(store: Path) -> None:
     assert "The same on every image, and not counted: centre.\n" in said
     assert "Mean differences of iou@90 over 29 images, a − b, with 95% intervals.\n" in said
     assert "exchangeable on every image" in said
+    assert "better than the best baseline, centre (0.250): difference " in said
     assert (
         "*best of 3 layers on the same images, which flatters it: --layer split does not." in said
     )

@@ -153,6 +153,17 @@ def test_recall_by_layer_has_the_iou_beside_it(tmp_path: Path) -> None:
     assert said.splitlines()[1].endswith(expected)
 
 
+@pytest.mark.parametrize("words", [(), ("--method", "cls"), ("--all",), ("--by", "layers")])
+def test_the_best_baseline_is_named_below(looks: Path, words: tuple[str, ...]) -> None:
+    with open_results(looks) as results:
+        method = "cls" if "--method" in words else None
+        told = results.leaderboard(method=method).attrs["best_baseline"]
+    said = " ".join(run("show", looks, *words).stdout.split())
+    assert told["sentence"] in said
+    found = json.loads(run("show", looks, "--json", *words).stdout)
+    assert found["best_baseline"] == told
+
+
 def test_another_metric(given: Path, looks: Path) -> None:
     said = run("show", given, "--metric", "coverage").stdout
     assert said.startswith("given: coverage\n")

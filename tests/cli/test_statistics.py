@@ -54,7 +54,7 @@ def test_stats_prints_json_and_writes_the_table(store: Path, tmp_path: Path) -> 
     found = json.loads(text)
     assert found["metric"] == "coverage"
     assert found["against"] == "chance"
-    assert found["sentence"].endswith(".")
+    assert found["sentence"].endswith(found["best_baseline"]["sentence"])
     assert [line["method"] for line in found["lines"]] == list(pd.read_csv(out)["method"])
     said = run("stats", store, "--out", out, *FEW).stdout
     assert f"Written: {out}" in said

@@ -47,6 +47,12 @@ def board(count: int, seed: int = 0) -> pd.DataFrame:
     return table
 
 
+def with_choices(table: pd.DataFrame) -> pd.DataFrame:
+    """Give each line but the baselines a layer that was chosen on the same images."""
+    chosen = np.where(table["group"] == "baseline", "", "best of 12 layers on the same images")
+    return table.assign(layer=np.where(chosen == "", np.nan, 11.0), chosen=chosen)
+
+
 METRICS = ("iou@90", "coverage", "pointing", "kl")
 
 
@@ -119,8 +125,10 @@ def agreement(count: int) -> Any:
 
 
 SAMPLES: dict[str, Callable[[int], Figure]] = {
-    "leaderboard": lambda count: comparing.draw_leaderboard(board(count)),
-    "metrics-comparison": lambda count: comparing.draw_metrics_comparison(by_image(count)),
+    "leaderboard": lambda count: comparing.draw_leaderboard(with_choices(board(count))),
+    "metrics-comparison": lambda count: comparing.draw_metrics_comparison(
+        with_choices(by_image(count))
+    ),
     "features": lambda count: comparing.draw_breakdown(breakdown(count), what="feature"),
     "styles": lambda count: comparing.draw_breakdown(styles(count), metric="iou@90", what="style"),
     "agreement": lambda count: draw_agreement_matrix(

@@ -14,6 +14,7 @@ from sightline.figures.curves import (
     draw_cumulative_energy,
     draw_layer_progression,
 )
+from tests.figures.samples_comparing import with_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,12 +92,12 @@ def pr(x: Any, skill: float) -> Any:
 
 def roc_sample(count: int) -> Figure:
     auc = board(count, lambda skill: 1 / (2 - 0.9 * skill))
-    return create_roc_curve_comparison(points(count, roc), auc)
+    return create_roc_curve_comparison(with_choices(points(count, roc)), auc)
 
 
 def pr_sample(count: int) -> Figure:
     ap = board(count, lambda skill: SHARE + 0.5 * skill, chance=SHARE)
-    return create_pr_curve_comparison(points(count, pr), ap)
+    return create_pr_curve_comparison(with_choices(points(count, pr)), ap)
 
 
 def sweep(count: int) -> pd.DataFrame:
@@ -114,7 +115,7 @@ def sweep(count: int) -> pd.DataFrame:
 
 
 def thresholds_sample(count: int) -> Figure:
-    return create_iou_threshold_curves(sweep(count))
+    return create_iou_threshold_curves(with_choices(sweep(count)))
 
 
 def energy(count: int) -> pd.DataFrame:
@@ -129,7 +130,7 @@ def energy(count: int) -> pd.DataFrame:
 
 
 def energy_sample(count: int) -> Figure:
-    return draw_cumulative_energy(energy(count))
+    return draw_cumulative_energy(with_choices(energy(count)))
 
 
 def layers(count: int, depth: int = 12) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sightline.figures import ranking
-from tests.figures.samples_comparing import GROUPS, line_name
+from tests.figures.samples_comparing import GROUPS, line_name, with_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +48,6 @@ def many(count: int, metrics: tuple[str, ...] = METRICS) -> pd.DataFrame:
 
 
 SAMPLES: dict[str, Callable[[int], Figure]] = {
-    "ranking": lambda count: ranking.create_methods_ranking_heatmap(many(count)),
-    "radar": lambda count: ranking.create_metrics_radar_chart(many(count)),
+    "ranking": lambda count: ranking.create_methods_ranking_heatmap(with_choices(many(count))),
+    "radar": lambda count: ranking.create_metrics_radar_chart(with_choices(many(count))),
 }

@@ -52,6 +52,7 @@ def test_a_card_says_all(name: str) -> None:
     assert card.title == card.title.strip() != ""
     for text in (card.shows, card.reading, card.needs):
         assert re.fullmatch(r"[A-Z“].*[.)]", text, re.DOTALL), text
+    assert re.fullmatch(r"([A-Z].*\.)?", card.unselected)
     assert getattr(figures, card.function.__name__) is card.function
     assert card.function.__name__ in figures.__all__
     assert ">>>" in (card.function.__doc__ or "")

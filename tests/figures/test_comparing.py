@@ -94,7 +94,10 @@ def test_a_leaderboard_has_the_best_on_top_with_values_and_intervals() -> None:
     table = board(3).iloc[[2, 0, 1]]
     ax = draw_leaderboard(table).axes[0]
     ordered = table.sort_values("value", ascending=False).reset_index(drop=True)
-    assert row_names(ax) == list(ordered["name"])
+    chosen = ["*" * ("same images" in how) for how in ordered["chosen"]]
+    assert row_names(ax) == [
+        f"{name}{mark}" for name, mark in zip(ordered["name"], chosen, strict=True)
+    ]
     assert [dot[:2] for dot in _dots(ax)] == list(enumerate(ordered["value"]))
     ends = zip(ordered["low"], ordered["high"], strict=True)
     assert _bars(ax) == dict(enumerate(ends))
@@ -167,12 +170,13 @@ def test_marks_of_what_was_chosen_and_of_what_is_not_better_than_chance() -> Non
         "chosen": ["best of 12 layers on the same images", "split half", None, ""],
     }
     ax = draw_leaderboard(table, metric="iou@90").axes[0]
-    assert [text[-1] for text in _right(ax)] == ["†", "]", "‡", "0"]
-    assert "† layer or method chosen on the same images" in notes_of(ax)
+    assert [text[-1] for text in _right(ax)] == ["]", "]", "‡", "0"]
+    assert row_names(ax) == ["a*", "b", "c", "d"]
+    assert "* best of 12 layers on the same images: optimistic." in notes_of(ax)
     assert "‡ not better than chance" in notes_of(ax)
     lower = draw_leaderboard(table | {"chance": [0.45] * 4}, metric="kl").axes[0]
     texts = dict(zip(row_names(lower), _right(lower), strict=True))
-    assert texts["a"].endswith("‡")  # reaches it from the better side
+    assert texts["a*"].endswith("‡")  # reaches it from the better side
     assert not texts["b"].endswith("‡")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -328,7 +329,7 @@ def test_layers_are_in_order_and_methods_without_stand_beside() -> None:
     assert np.asarray(over.get_xdata()).tolist() == [0, 1, 2]
     assert np.asarray(over.get_ydata()).tolist() == [0.1, 0.4, 0.2]
     assert entries(figure) == [
-        "0.40 at layer 1  cls",
+        "0.40 at layer 1*  cls",
         "0.30  ig",
         "0.25  edge",
         "0.06  chance",
@@ -340,7 +341,7 @@ def test_layers_are_in_order_and_methods_without_stand_beside() -> None:
     assert np.asarray(across.get_ydata()).tolist() == [0.25, 0.25]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0", "1", "2", "none"]
     assert "11 to 12 images" in notes(figure)
-    assert "best layers are chosen on the same images" in notes(figure)
+    assert re.search(r"\* best of \d+ layers on the same images: optimistic", notes(figure))
     assert notes(figure).endswith("1 undefined not drawn.")
 
 
@@ -358,7 +359,7 @@ def test_only_methods_without_layers_and_one_layer_can_be_drawn() -> None:
     assert_legible(flat)
     one = draw_layer_progression(table[table["layer"] == 1])
     assert entries(one)[0] == "0.40 at layer 1  cls"
-    assert "chosen" not in notes(one)
+    assert "same images" not in notes(one)
     assert_legible(one)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -125,6 +127,55 @@ def test_every_figure_of_the_demo(
     assert escape(drawn.about) in (demo_report / "index.html").read_text("utf-8")
 
 
+MARK = re.compile(r"\* best of \d+( to \d+)? layers on the same images: optimistic", re.I)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_choices_on_the_same_images_are_named_and_marked(name: str, figures: StoreFigures) -> None:
+    """On the figure itself and in what commands print, unless its card says why there is none."""
+    drawn = figures.draw(name)
+    texts = [" ".join(text.split()) for text in all_texts(drawn.figure)]
+    marked = any(MARK.search(text) for text in texts)
+    assert marked == (not FIGURES[name].unselected), texts
+    if not marked:
+        return
+    assert re.search(r"best of \d+( to \d+)? layers on the same images", drawn.about)
+    if name == "layers":  # every layer is drawn: the legend names the best
+        assert any(re.search(r"at layer \d+\*", text) for text in texts)
+        return
+    if "chosen" not in drawn.data:  # of one line, or a matrix
+        assert any(re.search(r"layer \d+\*", text) for text in texts)
+        return
+    rows = drawn.data[drawn.data["chosen"].fillna("").str.contains("same images")]
+    assert len(rows)
+    joined = ["".join(text.split()) for text in texts]  # long names are wrapped
+    for name, layer in set(zip(rows["name"], rows["layer"], strict=True)):
+        label = "".join(f"{name} · layer {int(layer)}*".split())
+        assert any(label in text for text in joined), label
+
+
+@pytest.mark.parametrize("name", ["roc", "leaderboard", "ranking", "all-methods", "styles"])
+def test_split_half_selection_is_named_instead(name: str, figures: StoreFigures) -> None:
+    drawn = figures.draw(name, Choice(layer="split"))
+    texts = " ".join(" ".join(text.split()) for text in all_texts(drawn.figure))
+    assert re.search(r"layers: split-half of \d+", texts, re.I)
+    assert "same images" not in texts
+    assert not re.search(r"layer \d+\*", texts)
+
+
+def test_saved_files_have_the_mark(figures: StoreFigures, tmp_path: Path) -> None:
+    for name in ("pr", "pointing-game"):
+        file = tmp_path / name
+        save_figure(figures.draw(name).figure, file, ("svg",), DPI)
+        written = " ".join(ET.parse(file.with_suffix(".svg")).getroot().itertext())  # noqa: S314
+        assert MARK.search(" ".join(written.split()))
+
+
+def all_texts(figure: Any) -> list[str]:
+    found: list[Any] = figure.findobj(match=_is_text)
+    return [text.get_text() for text in found]
+
+
 def test_an_unknown_figure(figures: StoreFigures) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'radar'"):
         figures.missing("rader")
@@ -215,12 +266,12 @@ def test_layers_can_be_chosen_otherwise(figures: StoreFigures) -> None:
     last = figures.lines(Choice(layer="last"))
     expected = figures.results.leaderboard(layer="last")
     assert last.lines[0].sums.mean() == pytest.approx(expected["value"].max())
-    assert "layers: the last" in figures.draw("leaderboard", Choice(layer="last")).about
+    assert "layers by iou@90: last of" in figures.draw("leaderboard", Choice(layer="last")).about
     split = figures.lines(Choice(layer="split"))
     means = split.values(split.lead).groupby("name")["value"].mean()
     board = split.board(split.lead).set_index("name")["value"]
     np.testing.assert_allclose(means.reindex(board.index), board, atol=1e-12)
-    assert "on the other half" in figures.draw("roc", Choice(layer="split")).about
+    assert "layers by iou@90: split-half of" in figures.draw("roc", Choice(layer="split")).about
 
 
 def test_every_line_has_a_name_of_its_own(several: Path) -> None:
@@ -284,7 +335,9 @@ def texts_of(drawn: Drawn, place: int = 0) -> list[str]:
 
 def test_the_data_are_what_is_drawn(figures: StoreFigures) -> None:
     board = figures.draw("leaderboard")
-    assert texts_of(board) == board.data["name"].tolist()
+    assert [name.partition(" · layer")[0] for name in texts_of(board)] == board.data[
+        "name"
+    ].tolist()
     styles = figures.draw("styles")
     assert set(texts_of(styles)) == set(styles.data["label"])
     features = figures.draw("features")

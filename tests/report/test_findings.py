@@ -32,7 +32,7 @@ def halves(results: Results) -> pd.DataFrame:
 
 def test_the_summary_asks_its_questions_in_order(results: Results, scored: Scored) -> None:
     heads = [one.head for one in find(results, scored).summary]
-    assert heads == ["Best line", "Margin", "Beyond chance?", "Beyond the baselines?",
+    assert heads == ["Best line", "Beyond the baselines?", "Margin", "Beyond chance?",
                      "Beyond other images' maps?", "By other metrics",
                      "Share of the ceiling"]  # fmt: skip
 
@@ -67,6 +67,21 @@ def test_lines_are_counted_against_the_best_baseline_with_holms_correction(
         f"Of all {len(found)} lines, {counts['ahead']} {is_are} shown to be better than {base}, "
         f"{counts['behind']} to be worse, and {counts['open']} cannot"
     ) in said["Beyond the baselines?"]
+
+
+def test_the_best_baseline_is_compared_as_in_the_leaderboard(
+    results: Results, scored: Scored, said: dict[str, str]
+) -> None:
+    told = results.leaderboard().attrs["best_baseline"]
+    best, base = scored.best, scored.names(baselines=True)[0]
+    assert best is not None
+    (gap,) = gaps(scored, [(best, base)])
+    for name in ("difference", "low", "high", "p", "n"):
+        assert getattr(gap, name) == told[name]
+    text = said["Beyond the baselines?"]
+    assert text.startswith(f"Best: {best} ({number(told['value'])}), ")
+    assert f"the best baseline, {base} ({number(told['baseline_value'])}): difference" in text
+    assert told["sentence"].partition(": difference")[2] in text
 
 
 def test_ranks_by_other_metrics_are_those_of_the_table(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from sightline.report import words
 from sightline.report.findings import _RULES, _verdict, judge
 from sightline.report.words import LEVEL, Gap, Score
+from sightline.results import BaselineComparison
 
 NAN = math.nan
 
@@ -66,9 +68,10 @@ def test_a_best_line_that_falls_behind_by_halves_does_not_lead(
 
 def test_comparisons_say_when_layers_were_chosen_by_halves() -> None:
     for halves in (False, True):
-        one = gap()._replace(halves=halves)
-        for found in (words.margin_words(one, "iou@90"), words.baseline_words(one, [], "iou@90")):
-            assert ("layers chosen by halves" in found.text) == halves
+        found = words.margin_words(gap()._replace(halves=halves), "iou@90")
+        assert ("layers chosen by halves" in found.text) == halves
+        split = words.baseline_words(replace(against(), split=halves), [])
+        assert ("split-half selection" in split.text) == halves
     score = Score("a", 0.3, 0.2, 0.4, 9, chance=0.1)
     assert "0.300 is 3.0 times" in words.chance_words(score, "iou@90").text
     told = words.chance_words(score, "iou@90", halves=True).text
@@ -124,33 +127,33 @@ def test_other_images_maps(p: float, tone: str) -> None:
 # --- baselines -----------------------------------------------------------------------------------
 
 
+def against(difference: float = 0.1, p: float = 0.01) -> BaselineComparison:
+    ends = difference - 0.05, difference + 0.05
+    return BaselineComparison("iou@90", "a", 0.3, "", "b", 0.2, "", difference, *ends, p, 50)
+
+
 @pytest.mark.parametrize(
     ("difference", "p", "tone", "said"),
     [
-        (0.06, 0.001, "good", "scores 0.060 higher than the best baseline, b"),
-        (-0.06, 0.001, "bad", "The best baseline, b, which knows nothing of any model"),
-        (0.06, 0.06, "bad", "No difference between a and the best baseline, b, is shown"),
-        (0.06, NAN, "doubt", "too few images for a test"),
+        (0.06, 0.001, "good", "Best: a (0.300), better than the best baseline, b (0.200)"),
+        (-0.06, 0.001, "bad", "worse than the best baseline, b"),
+        (0.06, 0.06, "bad", "not shown to differ from the best baseline, b"),
+        (0.06, NAN, "doubt", "too few images for a p-value"),
     ],
 )
 def test_the_best_baseline_is_beaten_or_not(
     difference: float, p: float, tone: str, said: str
 ) -> None:
-    found = words.baseline_words(gap(difference, p), [], "iou@90")
+    found = words.baseline_words(against(difference, p), [])
     assert found.tone == tone
     assert said in found.text
 
 
-def test_a_mean_of_maps_is_not_said_to_know_nothing_of_a_model() -> None:
-    text = words.baseline_words(gap(-0.1), [], "iou@90", "mean_map").text
-    assert "b, which is made of the maps of other images, scores better" in text
-
-
 def test_all_lines_are_counted_against_the_best_baseline() -> None:
     others = [gap(0.1), gap(-0.1), gap(0.1, 0.2), gap(0.1, NAN), gap(0.2)]
-    text = words.baseline_words(gap(), others, "iou@90").text
+    text = words.baseline_words(against(), others).text
     assert "Of all 5 lines, 2 are shown to be better than b, 1 to be worse, and 2 cannot" in text
-    assert "Of all" not in words.baseline_words(gap(), others[:1], "iou@90").text
+    assert "Of all" not in words.baseline_words(against(), others[:1]).text
 
 
 def test_other_metrics_are_told_with_ranks_and_baselines() -> None:

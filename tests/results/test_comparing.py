@@ -297,7 +297,7 @@ def test_what_is_the_same_on_every_image_is_not_counted(tmp_path: Path) -> None:
     assert same[["p", "p_holm", "p_bh", "p_max_t", "p_wilcoxon"]].tolist() == [1] * 5
     assert frame.loc[["cls", "rollout"], "p_holm"].tolist() == pytest.approx(two.holm)
     assert "for the 2 comparisons" in frame.attrs["note"]
-    assert frame.attrs["summary"][-1] == "The same on every image, and not counted: mean."
+    assert frame.attrs["summary"][-2] == "The same on every image, and not counted: mean."
     assert "score the same on iou@90 with mean on each of 12 images." in frame.attrs["sentences"][1]
 
 

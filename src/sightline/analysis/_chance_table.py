@@ -231,7 +231,7 @@ def sentence(frame: pd.DataFrame, name: Name, null: NullKind) -> str:
     mean = best[_NULL_MEAN[null]]
     closed = "" if math.isnan(best["chance"]) else f", closed-form chance {best['chance']:.3f}"
     second = (
-        f"the {what} is {called} with {name} {best['value']:.3f} "
+        f"the {what} of these is {called} with {name} {best['value']:.3f} "
         f"(95% interval {best['low']:.3f} to {best['high']:.3f}) against {mean:.3f} of "
         f"{rivals}{closed}"
     )

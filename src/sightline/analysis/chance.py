@@ -22,6 +22,7 @@ from sightline.analysis._material import mean, mean_of
 from sightline.analysis.scenes import open_scenes
 from sightline.metrics import METRICS
 from sightline.records import InputError
+from sightline.results import format_baseline_comparison
 from sightline.results._lines import make_lines
 from sightline.results._wording import beside
 from sightline.results.leaderboard import so_far, with_note
@@ -108,7 +109,8 @@ def against_chance(
         null), p, p_holm, p_bh, p_max_t (corrected over the table), n, undefined, classes (groups
         of images whose maps can stand in for each other), alone (images without such a group),
         chosen, reason (why there is no p-value). ``attrs["note"]`` holds the assumption,
-        ``attrs["sentence"]`` the outcome in words.
+        ``attrs["sentence"]`` the outcome in words, with the best configuration against the best
+        baseline (``attrs["best_baseline"]``, see `Results.leaderboard`).
 
     Raises
     ------
@@ -140,7 +142,13 @@ def against_chance(
     found = best_first(found, name)
     frame = frame_of_images(found) if images else frame_of_lines(found, name, null)
     frame.attrs["metric"], frame.attrs["null"] = str(name), null
-    frame.attrs["sentence"] = sentence(frame_of_lines(found, name, null), name, null)
+    best = results.compare_best(
+        metric, model=model, method=method, layer=layer, target=target, head=head
+    )
+    frame.attrs["best_baseline"] = None if best is None else best.to_dict()
+    told = [sentence(frame_of_lines(found, name, null), name, null)]
+    told += [] if best is None else [format_baseline_comparison(best)]
+    frame.attrs["sentence"] = " ".join(told)
     return with_note(frame, *notes(found, null, images), beside(name), so_far(tables))
 
 

@@ -648,11 +648,35 @@ class LeaderboardLine(Answer):
     chosen: str
 
 
+class BestBaseline(Answer):
+    """A configuration against the best baseline of the run, paired by image."""
+
+    metric: str
+    configuration: str = Field(description="Its name; empty where only baselines are scored.")
+    value: float | None
+    chosen: str = Field(description="How its layer or method was chosen.")
+    is_baseline: bool = Field(description="Whether the configuration is a baseline itself.")
+    baseline: str = Field(description="The baseline with the best mean; empty where there is none.")
+    baseline_value: float | None
+    baseline_chosen: str = Field(description="How the layer of the baseline was chosen.")
+    difference: float | None = Field(description="Configuration minus baseline.")
+    low: float | None
+    high: float | None
+    p: float | None = Field(description="Two-sided, by sign-flip test.")
+    n: int = Field(description="Images where both are defined.")
+    split: bool = Field(description="Whether split-half selection was used for the difference.")
+    sentence: str
+
+
 class Leaderboard(Answer):
     """The best first, baselines among them."""
 
     metric: str
     lines: tuple[LeaderboardLine, ...]
+    best_baseline: BestBaseline | None = Field(
+        description="The best line that is no baseline against the best baseline of the run; null "
+        "where no value is better than another, or nothing is scored."
+    )
     note: str
     warnings: tuple[str, ...]
 
@@ -833,6 +857,10 @@ class Comparison(Answer):
     by: By
     metric: str
     summary: str
+    best_baseline: BestBaseline | None = Field(
+        description="The better side of the main line against the best baseline of the run; null "
+        "where no value is better than another, or neither side is."
+    )
     lines: tuple[ComparisonLine, ...]
     images: tuple[Shift, ...] = Field(description="Of the first line, the largest shift first.")
     note: str
@@ -1210,7 +1238,6 @@ class CorrectnessLine(Answer):
     reason: str = Field(default="", description="Why there is no difference; empty: there is one.")
     right_images: int = Field(description="Images that the model gets right.")
     wrong_images: int = Field(description="Images that it gets wrong.")
-    reason: str = Field(description='Why a difference is null: too few images on a side; else "".')
 
 
 class AccuracyLine(Answer):

@@ -101,7 +101,8 @@ def _print(frame: "pd.DataFrame", study: str, *, show_all: bool, as_json: bool) 
     if as_json:
         lines = frame_records(frame.assign(sentence=attrs["sentences"]))
         about = {"study": study, "metric": attrs["metric"], "note": attrs["note"]}
-        show_json({**about, "summary": attrs["summary"], "lines": lines})
+        about |= {name: attrs[name] for name in ("summary", "best_baseline")}
+        show_json({**about, "lines": lines})
     elif show_all:
         title = f"{study}: {attrs['metric']}"
         heading, table, *notes = frame_blocks(frame, title, len(frame), whole=True)

@@ -11,6 +11,7 @@ from sightline.cli.options import JsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
+    best_baseline_lines,
     compact,
     difference_blocks,
     frame_blocks,
@@ -117,16 +118,20 @@ def show_store(
     metric = frame.attrs.get("metric", "")
     if as_json:
         about = {"study": name, "metric": metric, "note": frame.attrs.get("note", "")}
+        if "best_baseline" in frame.attrs:
+            about["best_baseline"] = frame.attrs["best_baseline"]
         show_json({**about, "lines": frame_records(frame)})
         return
     title = f"{name}: {_LINES.get(by, '{metric}').format(metric=metric)}"
     if show_all:
-        show(*frame_blocks(frame, title, len(frame), whole=True))
+        heading, table, *notes = frame_blocks(frame, title, len(frame), whole=True)
+        show(heading, table, *best_baseline_lines(frame), *notes)
     elif by == "leaderboard":
         show(*leaderboard_blocks(frame, name))
     elif by == "layers":
         frame.attrs["note"] = without_intervals(frame.attrs["note"])
-        show(*layer_lines(frame), *note_lines(frame), "Every score with its interval: --all.")
+        more = "Every score with its interval: --all."
+        show(*layer_lines(frame), *best_baseline_lines(frame), *note_lines(frame), more)
     else:
         show(*frame_blocks(compact(frame), title, more=_NARROW))
 

@@ -104,6 +104,8 @@ def stats(
         write_table(frame, out)
     if as_json:
         about = {key: frame.attrs.get(key, "") for key in ("metric", "sentence", "note")}
+        if "best_baseline" in frame.attrs:
+            about["best_baseline"] = frame.attrs["best_baseline"]
         show_json({"study": name, "against": against, **about, "lines": frame_records(frame)})
         return
     show(*_stats_blocks(frame, f"{name}: {frame.attrs['metric']} against {against}", show_all))

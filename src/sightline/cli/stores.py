@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number, timespan
 from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.records.words import counted, merge_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHOWN_LINES",
+    "best_baseline_lines",
     "compact",
     "comparison_blocks",
     "demo_lines",
@@ -109,7 +110,14 @@ def summary_blocks(path: Path) -> "list[Table | str]":
 def leaderboard_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]":
     """Return a leaderboard; baselines that are alike for several models share a line."""
     shown = _counted_once(compact(merged(frame)))
-    return frame_blocks(shown, f"{study}: {frame.attrs['metric']}", len(frame))
+    heading, table, *notes = frame_blocks(shown, f"{study}: {frame.attrs['metric']}", len(frame))
+    return [heading, table, *best_baseline_lines(frame), *notes]
+
+
+def best_baseline_lines(frame: "pd.DataFrame") -> list[str]:
+    """Return where the best configuration of a leaderboard lies relative to the best baseline."""
+    found = frame.attrs.get("best_baseline")
+    return [] if found is None else [found["sentence"]]
 
 
 def _counted_once(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -228,15 +236,9 @@ def _notes(frame: "pd.DataFrame") -> list[str]:
 
 def _ways(chosen: Iterable[Any]) -> list[str]:
     """Return how layers or methods were chosen, those that differ in numbers alone as one."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for way in dict.fromkeys(str(way) for way in chosen if way):
-        before, digits, after = re.split(r"(\d+)", way, maxsplit=1)
-        counts.setdefault((before, after), []).append(int(digits))
     found = []
-    for (before, after), numbers in counts.items():
-        few, many = min(numbers), max(numbers)
-        way = f"{before}{few if few == many else f'{few} to {many}'}{after}"
-        option = "--method" if "methods" in after else "--layer"
+    for way in merge_counts(map(str, chosen)):
+        option = "--method" if "methods" in way else "--layer"
         flattered = f"*{way}, which flatters it: {option} split does not"
         found.append(flattered if "same images" in way else way)
     return found

@@ -39,6 +39,7 @@ def draw_agreement_matrix(
     *,
     ends: tuple[ArrayLike, ArrayLike] | None = None,
     n: int | None = None,
+    selection: str = "",
     ax: Axes | None = None,
 ) -> Figure:
     """Draw how much the maps of methods agree, alike ones beside each other.
@@ -58,6 +59,8 @@ def draw_agreement_matrix(
         below the numbers.
     n
         How many images were compared.
+    selection
+        How the layers of the lines were chosen, as `format_selection` gives it; for the notes.
     ax
         Where to draw; a new figure unless given.
 
@@ -86,7 +89,8 @@ def draw_agreement_matrix(
         cell_axes(ax, labels, labels)
         if own:
             fit([ax], width=side)
-        title(ax, "Agreement of maps", _matrix_notes(values, len(names), n, spans=bool(spans)))
+        notes = _matrix_notes(values, len(names), n, spans=bool(spans))
+        title(ax, "Agreement of maps", " ".join(filter(None, (notes, sentences(selection)))))
         if own:
             fit([ax], height=side)
         _matrix_numbers(ax, values, spans)

@@ -37,6 +37,9 @@ class FigureCard:
         How to read it, and what not to read out of it.
     needs
         What it is drawn from.
+    unselected
+        Why nothing that it shows is the best of several on the same images; empty where layers or
+        methods can be, which it then names and marks.
 
     Examples
     --------
@@ -54,3 +57,4 @@ class FigureCard:
     shows: str
     reading: str
     needs: str
+    unselected: str = ""

@@ -665,5 +665,6 @@ CARDS = (
         "fast they fall: what the lower layers see is still there when the upper ones are random, "
         "so that a faithful map may stay alike, and noisy maps fall fastest.",
         needs="Correlations at each stage.",
+        unselected="It shows how similar maps are, by which no layer was chosen.",
     ),
 )

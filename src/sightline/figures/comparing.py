@@ -38,6 +38,10 @@ from sightline.figures.lines import (
     as_table,
     counts_words,
     filled_table,
+    format_label,
+    format_selection,
+    label_lines,
+    list_selections,
     looks_of,
     numbers,
     short_names,
@@ -178,7 +182,7 @@ def _write_right(ax: Axes, texts: Sequence[str]) -> None:
 
 # --- leaderboard ---------------------------------------------------------------------------------
 
-_CHOSEN, _NEAR = "†", "‡"
+_NEAR = "‡"
 _WITHIN = "the interval reaches it, or lies on its worse side"
 
 
@@ -186,7 +190,7 @@ def draw_leaderboard(table: Table, *, metric: str | None = None, ax: Axes | None
     """Draw the score of each line with its interval, the best on top, with chance and ceiling.
 
     Baselines are grey and hollow, other groups of methods have colours and markers of their own.
-    † marks lines whose layer or method was chosen on the same images, ‡ those that are not better
+    * marks lines whose layer or method was chosen on the same images, ‡ those that are not better
     than chance: their interval reaches it, or lies on its worse side. The best 32 methods and 8
     baselines are drawn. What is undefined is not drawn, only counted.
 
@@ -236,23 +240,27 @@ def _board_rows(frame: pd.DataFrame, kept: NDArray[np.intp], metric: str) -> _Ro
         numbers(frame, name)[kept] for name in ("value", "low", "high", "ceiling")
     )
     looks = _group_looks(frame.iloc[kept])
-    names = _short_names([keys[i] for i in kept])
-    rows = _Rows(names, value, low, high, chance[kept], ceiling, looks, [])
+    rows = _Rows(
+        _board_names(frame, keys, kept), value, low, high, chance[kept], ceiling, looks, []
+    )
     near = rows.near_chance(metric)
-    chosen = _chosen(frame)[kept]
     for i in range(len(kept)):
         text = score_text(rows.value[i])
         if rows.bars[i]:
             text += f" [{rows.low[i]:.3f}, {rows.high[i]:.3f}]"
-        rows.right.append(text + f" {_CHOSEN}" * bool(chosen[i]) + f" {_NEAR}" * bool(near[i]))
+        rows.right.append(text + f" {_NEAR}" * bool(near[i]))
     return rows
 
 
-def _chosen(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return which lines owe something to having been chosen on these images."""
+def _board_names(frame: pd.DataFrame, keys: Sequence[str], kept: NDArray[np.intp]) -> list[str]:
+    """Return the names of rows, with the layers that were chosen for them."""
+    names = _short_names([keys[i] for i in kept])
     if "chosen" not in frame:
-        return np.zeros(len(frame), np.bool_)
-    return np.array(["same images" in str(how) for how in frame["chosen"]], np.bool_)
+        return names
+    chosen = frame["chosen"].fillna("").astype(str)
+    layers = frame["layer"] if "layer" in frame else [None] * len(frame)
+    pairs = list(zip(layers, chosen, strict=True))
+    return [format_label(name, *pairs[i]) for name, i in zip(names, kept, strict=True)]
 
 
 def _group_looks(frame: pd.DataFrame) -> list[Look]:
@@ -288,9 +296,7 @@ def _board_notes(drawn: pd.DataFrame, rows: _Rows, metric: str, counts: tuple[in
     return sentences(
         "; ".join(filter(None, (counts_words(numbers(drawn, "n")), direction_words(metric)))),
         "bars: 95% intervals" if rows.bars.any() else "",
-        f"{_CHOSEN} layer or method chosen on the same images, which flatters it"
-        if _CHOSEN in marks
-        else "",
+        format_selection(list_selections(drawn)),
         f"{_NEAR} not better than chance: {_WITHIN}" if _NEAR in marks else "",
         kept_words([look.baseline for look in rows.looks], defined, metric),
         _undefined_words(given - defined, "line"),
@@ -316,7 +322,8 @@ def draw_breakdown(
     ----------
     table
         As `Results.feature_breakdown` or `Results.style_breakdown` give it: `label`, `value` and,
-        where they are known, `low`, `high`, `chance`, `ceiling`, `n`. In place of `value` there may
+        where they are known, `low`, `high`, `chance`, `ceiling`, `n`; `name`, `layer`, `chosen`
+        of the line that it is about, the same in all rows. In place of `value` there may
         be a column of the metric's own name: `iou` with the same others, or, say, `recall` with
         `recall_low`, `recall_high` and `recall_chance`.
     metric
@@ -388,7 +395,11 @@ def _breakdown_notes(frame: pd.DataFrame, rows: _Rows, about: tuple[str, str], d
     what, metric = about
     of = "regions" if "images" in frame else "images"
     half = LABELS // 2
+    parts = {str(name): rows for name, rows in frame.groupby("name")} if "name" in frame else {}
+    names = label_lines(parts, _NAME)
     return sentences(
+        f"of {', '.join(names.values())}" if names else "",
+        format_selection(list_selections(frame)),
         "; ".join(filter(None, (plural(defined, what), direction_words(metric)))),
         "bars: 95% intervals" if rows.bars.any() else "",
         f"right: {of}" if rows.right else "",
@@ -413,9 +424,11 @@ class _Lines(NamedTuple):
     """The rows that all panels share."""
 
     names: list[str]
+    labels: list[str]
     baseline: list[bool]
     known: int
     undefined: int
+    selection: str
 
 
 def draw_metrics_comparison(
@@ -499,7 +512,18 @@ def _box_lines(frame: pd.DataFrame, metric: str) -> _Lines:
     baseline = frame.assign(base=are_baselines(frame)).groupby("key")["base"].any().reindex(keys)
     grey = baseline.to_numpy(np.bool_)
     kept = kept_of(np.r_[order, rest], grey, BOXES, BASE_BOXES)
-    return _Lines([keys[i] for i in kept], grey[kept].tolist(), len(keys), len(every) - len(keys))
+    names = [keys[i] for i in kept]
+    found = dict(list(frame.groupby("key", sort=False)))
+    parts = {name: found[name] for name in names}
+    labels = label_lines(parts, _NAME)
+    return _Lines(
+        names,
+        [labels[name] for name in names],
+        grey[kept].tolist(),
+        len(keys),
+        len(every) - len(keys),
+        format_selection(how for rows in parts.values() for how in list_selections(rows)),
+    )
 
 
 def _panel(frame: pd.DataFrame, metric: str, lines: _Lines) -> _Panel:
@@ -574,7 +598,7 @@ def _bar(ax: Axes, place: int, values: Numbers, style: dict[str, Any]) -> dict[s
 
 
 def _name_rows(ax: Axes, lines: _Lines, *, named: bool) -> None:
-    names = _short_names(lines.names) if named else [""] * len(lines.names)
+    names = lines.labels if named else [""] * len(lines.labels)
     ax.set_yticks(np.arange(len(names)), names, fontsize=8, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
@@ -582,7 +606,7 @@ def _name_rows(ax: Axes, lines: _Lines, *, named: bool) -> None:
 
 def _boxes_words(lines: _Lines, found: Sequence[_Panel], left_out: int) -> str:
     drawn = kept_words(lines.baseline, lines.known, found[0].metric)
-    parts = [drawn, _undefined_words(lines.undefined, "line")]
+    parts = [lines.selection, drawn, _undefined_words(lines.undefined, "line")]
     if left_out:
         parts.append(f"{plural(left_out, 'more metric')} not drawn")
     if missing := {one.metric: one.undefined for one in found if one.undefined}:
@@ -625,7 +649,7 @@ CARDS = (
         "grey, with chance and, where there is one, the best score possible.",
         reading="Two lines whose intervals overlap may still differ: compare them image by image. "
         "A method that is no better than a baseline has not shown that its map comes from the "
-        "model. † was chosen on the same images and is flattered; ‡ is not better than chance.",
+        "model. * was chosen on the same images and is optimistic; ‡ is not better than chance.",
         needs="The leaderboard of a metric.",
     ),
     FigureCard(

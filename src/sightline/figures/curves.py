@@ -17,6 +17,7 @@ from sightline.figures.lines import (
     counts_words,
     direction,
     filled_table,
+    format_selection,
     line_names,
     numbers,
     rows_of_lines,
@@ -527,7 +528,7 @@ def draw_layer_progression(
     ...          "group": ["attention", "attention", "baseline"]}
     >>> figure = draw_layer_progression(table, metric="iou@90")
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    ['0.30 at layer 1  cls', '0.20  edge']
+    ['0.30 at layer 1*  cls', '0.20  edge']
     """
     rows = filled_table(table, "table", ("layer", "value"))
     metric = metric or rows.attrs.get("metric")
@@ -544,17 +545,27 @@ def draw_layer_progression(
         _layer_axis(ax, layers)
         _score_axis(ax, metric, chosen)
         legend_beside(ax, legend.handles, legend.texts, legend.head)
-        chose = "best layers are chosen on the same images" if len(layers) > 1 else ""
         notes = _sentence(
-            _images_of(chosen), "bands: 95% intervals" if seen else "", chose, *chosen.notes
+            _images_of(chosen),
+            "bands: 95% intervals" if seen else "",
+            format_selection(_layer_choice(line) for line in chosen.lines),
+            *chosen.notes,
         )
         title(ax, f"{metric or 'Score'} by layer", f"{notes}." if notes else "")
         return figure_of(ax)
 
 
 def _layer_text(line: Line, layer: float, value: float) -> str:
-    at = f" at layer {layer:g}" if np.isfinite(layer) else ""
+    star = "*" if _layer_choice(line) else ""
+    at = f" at layer {layer:g}{star}" if np.isfinite(layer) else ""
     return f"{value:.2f}{at}  {line.label}"
+
+
+def _layer_choice(line: Line) -> str:
+    """Return how the layer in the legend was chosen; empty where there is one alone."""
+    values, layers = numbers(line.rows, "value"), numbers(line.rows, "x")
+    count = len(set(layers[np.isfinite(values) & np.isfinite(layers)].tolist()))
+    return f"best of {count} layers on the same images" if count > 1 else ""
 
 
 def _draw_layers(
@@ -677,8 +688,8 @@ CARDS = (
         group="curves",
         shows="The score of each method at each layer with bands for intervals, chance (dashed) "
         "and ceiling (dotted); methods without layers stand in a strip on the right.",
-        reading="A peak was chosen on the same images: the best of many layers looks better than "
-        "it is. Layers of different models are not the same depth.",
+        reading="A peak (*) was chosen on the same images: the best of many layers looks better "
+        "than it is. Layers of different models are not the same depth.",
         needs="Scores of several layers.",
     ),
 )

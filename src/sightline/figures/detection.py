@@ -677,6 +677,7 @@ CARDS = (
         reading="The area under a line is the AP of its class. A line that ends early misses "
         "objects at any confidence.",
         needs="Curves of classes, as `evaluate_detections` gives them.",
+        unselected="Detections have no layers to choose among.",
     ),
     FigureCard(
         name="detection-classes",
@@ -687,6 +688,7 @@ CARDS = (
         shows="AP of each class with its interval, where one was asked for, and its objects.",
         reading="Intervals of classes with few objects are wide: their order means little.",
         needs="The table of classes of an evaluation.",
+        unselected="Detections have no layers to choose among.",
     ),
     FigureCard(
         name="confusion-matrix",
@@ -698,6 +700,7 @@ CARDS = (
         reading="A row shares out the objects of a class: off the diagonal is what they were "
         "taken for, the last column what was missed.",
         needs="A confusion matrix, as `generate_confusion_matrix` gives it.",
+        unselected="Detections have no layers to choose among.",
     ),
     FigureCard(
         name="error-types",
@@ -709,6 +712,7 @@ CARDS = (
         reading="Costs do not add up to what is missing: mending two kinds together can give more "
         "or less than the sum.",
         needs="Error types of an evaluation.",
+        unselected="Detections have no layers to choose among.",
     ),
     FigureCard(
         name="reliability",
@@ -720,5 +724,6 @@ CARDS = (
         reading="On the diagonal a confidence of 0.8 is right 8 times of 10; below it the "
         "detector is too sure.",
         needs="Reliability of an evaluation whose scores lie in 0 to 1.",
+        unselected="Detections have no layers to choose among.",
     ),
 )

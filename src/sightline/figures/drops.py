@@ -127,5 +127,6 @@ CARDS = (
         "more than changing where it is low. Compare places within one change only: changes differ "
         "in strength.",
         needs="Drops of a score under changes, as of a benchmark of prototypes.",
+        unselected="Prototypes have no layers to choose among.",
     ),
 )

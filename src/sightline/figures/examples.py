@@ -45,7 +45,10 @@ from sightline.figures.lines import (
     BASELINE,
     as_table,
     counts_words,
+    format_label,
+    format_selection,
     line_names,
+    list_selections,
     numbers,
     short_names,
 )
@@ -304,8 +307,8 @@ def create_ebpg_visualization(
         How values are read: "positive" or "absolute".
     scores
         Energy inside of several methods, for the third panel: columns `name` (or those of
-        `line_names`), `value` and, where known, `low`, `high`, `chance`, `n`, `group`. Without
-        them this map is compared with chance.
+        `line_names`), `value` and, where known, `low`, `high`, `chance`, `n`, `group`, `layer`,
+        `chosen`. Without them this map is compared with chance.
     axes
         Three; a new figure unless given.
 
@@ -355,7 +358,7 @@ def _energy_axes(
         return lay_out(labels, Plan((1, 1), 3), axes).axes
     wide, high = Plan(picture.shape[:2], 3, wide=2.7).tile
     sizes = [(wide, high), (2.5, 2.5), (2.9, max(2.2, 0.19 * min(len(bars), BARS)))]
-    names = 0.55 + text_inches(_bar_names(bars), _BAR_NAME)  # left of the bars
+    names = 0.55 + text_inches([bar.label for bar in bars], _BAR_NAME)  # left of the bars
     lefts = [0.15, wide + 0.45, wide + 0.45 + 2.5 + names]
     figure = new_figure(lefts[2] + 2.9 + 0.5, 1)
     figure.set_layout_engine("none")
@@ -413,6 +416,7 @@ def _pie_label(share: float) -> Label:
 
 
 _COLUMNS = ("value", "low", "high", "chance")
+_ABOUT = ("group", "layer", "chosen")
 _BAR_NAME = 7.5  # letters of a bar's name, in points
 
 
@@ -423,21 +427,36 @@ class _Bar(NamedTuple):
     high: float = math.nan
     chance: float = math.nan
     baseline: bool = False
+    label: str = ""
 
 
 def _bars(scores: Table | None, name: str, share: float, chance: float) -> list[_Bar]:
     """Return the bars of the third panel, the highest first; undefined ones at the end."""
     if scores is None:
-        return [_Bar(shown(name, 60), share), _Bar("chance", chance, baseline=True)]
+        own = shown(name, 60)
+        return [
+            _Bar(own, share, label=own),
+            _Bar("chance", chance, baseline=True, label="chance"),
+        ]
     rows = as_table(scores, "scores", ["value"])
     if not len(rows):
         raise InputError("scores must have one row at least; it has none")
     columns = [numbers(rows, one, "scores").tolist() for one in _COLUMNS]
-    groups = rows["group"] if "group" in rows else [""] * len(rows)
+    names = line_names(rows, "scores")
+    short = short_names(names, 36)  # different names do not look alike
+    groups, layers, chosen = (
+        list(rows[one].astype(object).where(rows[one].notna(), "")) if one in rows
+        else [""] * len(rows)
+        for one in _ABOUT
+    )  # fmt: skip
+    labels = [
+        format_label(short[name], layer, str(how))
+        for name, layer, how in zip(names, layers, chosen, strict=True)
+    ]
     found = [
-        _Bar(name, value, low, high, chance, group == BASELINE)
-        for name, group, value, low, high, chance in zip(
-            line_names(rows, "scores"), groups, *columns, strict=True
+        _Bar(name, value, low, high, chance, group == BASELINE, label)
+        for name, group, label, value, low, high, chance in zip(
+            names, groups, labels, *columns, strict=True
         )
     ]
     return sorted(found, key=lambda bar: (math.isnan(bar.value), -np.nan_to_num(bar.value)))
@@ -453,7 +472,7 @@ def _bar_chart(ax: Axes, bars: Sequence[_Bar], name: str) -> None:
     for place, bar in enumerate(drawn):
         ax.barh(
             [place], [bar.value], height=0.7, color=LIGHT if bar.baseline else COLOURS["sky"],
-            edgecolor=BLACK if bar.name == name else "none", linewidth=1.1,
+            edgecolor=BLACK if name in (bar.name, bar.label) else "none", linewidth=1.1,
         )  # fmt: skip
         if math.isfinite(bar.low) and math.isfinite(bar.high):
             ax.plot([bar.low, bar.high], [place, place], color=GREY, lw=1.6)
@@ -465,7 +484,7 @@ def _bar_chart(ax: Axes, bars: Sequence[_Bar], name: str) -> None:
 def _bar_axis(ax: Axes, drawn: Sequence[_Bar]) -> None:
     """Name the bars on the left and write their values on the right."""
     ends = [max(np.nan_to_num([bar.value, bar.high, bar.chance])) for bar in drawn]
-    names = _bar_names(drawn)
+    names = [bar.label for bar in drawn]
     ax.set_yticks(range(len(drawn)), names, fontsize=_BAR_NAME, parse_math=False)
     for place, bar in enumerate(drawn):
         ax.annotate(
@@ -478,12 +497,6 @@ def _bar_axis(ax: Axes, drawn: Sequence[_Bar]) -> None:
     ax.locator_params(axis="x", nbins=5)
     ax.grid(axis="x", color="#EEEEEE", lw=0.6)
     ax.set_xlabel("Share of energy inside")
-
-
-def _bar_names(bars: Sequence[_Bar]) -> list[str]:
-    """Return what stands beside bars; different names do not look alike."""
-    short = short_names((bar.name for bar in bars), 36)
-    return [short[bar.name] for bar in bars]
 
 
 def _bar_label(bars: Sequence[_Bar], scores: Table | None) -> Label:
@@ -505,6 +518,8 @@ def _bar_label(bars: Sequence[_Bar], scores: Table | None) -> Label:
         notes.append(f"{BARS} best of {len(known)} drawn")
     if undefined := len(bars) - len(known):
         notes.append(f"{undefined} undefined not drawn")
+    if selection := format_selection(list_selections(rows)):
+        notes.append(selection)
     return Label("Energy inside, by method", "; ".join(notes))
 
 

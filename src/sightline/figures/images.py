@@ -580,6 +580,7 @@ CARDS = (
         shows="The map of one method at each layer over the same image.",
         reading="Each map has its own scale of colours unless the notes say that all share one.",
         needs="An image, maps by layer; a mask for the annotation.",
+        unselected="It shows every layer of the method.",
     ),
     FigureCard(
         name="sanity-check",
@@ -596,5 +597,6 @@ CARDS = (
         "method share much, such as a pull to the centre. Verdicts do not rank methods: noisy maps "
         "pass most easily. One image is an example; the numbers are those of all.",
         needs="An image, maps by method of both models, their rank correlations.",
+        unselected="It shows how similar maps are, by which no layer was chosen.",
     ),
 )

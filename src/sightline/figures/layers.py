@@ -136,5 +136,6 @@ CARDS = (
         "that barely differ are not several findings. A line says nothing about which layer is "
         "right: see the scores by layer.",
         needs="Stored maps of several layers.",
+        unselected="It shows every layer of each method.",
     ),
 )

@@ -13,6 +13,7 @@ import numpy as np
 from sightline.figures.style import COLOURS, GREY, shown
 from sightline.metrics import METRICS
 from sightline.records import InputError
+from sightline.records.words import merge_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +35,11 @@ __all__ = [
     "counts_words",
     "direction",
     "filled_table",
+    "format_label",
+    "format_selection",
+    "label_lines",
     "line_names",
+    "list_selections",
     "looks_of",
     "numbers",
     "rows_of_lines",
@@ -296,18 +301,21 @@ class Chosen(NamedTuple):
         Lines without a score.
     left_out
         Lines for which there is no room.
+    selection
+        How the layers or methods of the lines that are drawn were chosen.
     """
 
     lines: list[Line]
     undefined: int
     left_out: int
+    selection: str = ""
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said of lines that are not drawn."""
+        """How layers were chosen, and what is to be said of lines that are not drawn."""
         undefined = f"{self.undefined} undefined not drawn" if self.undefined else ""
         rest = f"{self.left_out} more, less good or baselines, not drawn" if self.left_out else ""
-        return [note for note in (undefined, rest) if note]
+        return [note for note in (self.selection, undefined, rest) if note]
 
 
 def rows_of_lines(table: pd.DataFrame, names: Sequence[str]) -> dict[str, pd.DataFrame]:
@@ -349,7 +357,8 @@ def choose_lines(
     Parameters
     ----------
     parts
-        The rows of each line, as `rows_of_lines` gives them; a column `group` marks baselines.
+        The rows of each line, as `rows_of_lines` gives them; a column `group` marks baselines,
+        `layer` and `chosen` say which layer was chosen, and how.
     scores
         By which lines are sorted; lines whose score is NaN are not drawn.
     lower
@@ -374,13 +383,111 @@ def choose_lines(
         greys = [name for name in ranked if name in base][:_MOST_BASELINES]
         kept = {*greys, *[name for name in ranked if name not in base][: most - len(greys)]}
     looks = looks_of([name for name in parts if name in kept], base)
-    labels = short_names(looks, longest)
+    labels = label_lines({name: parts[name] for name in looks}, longest)
     lines = [
         Line(name, labels[name], looks[name], parts[name], float(scores[name]))
         for name in ranked
         if name in kept
     ]
-    return Chosen(lines, len(parts) - len(known), len(ranked) - len(lines))
+    selection = format_selection(how for line in lines for how in list_selections(line.rows))
+    return Chosen(lines, len(parts) - len(known), len(ranked) - len(lines), selection)
+
+
+# --- layers that were chosen ---------------------------------------------------------------------
+
+
+def format_label(name: str, layer: Any, chosen: str) -> str:
+    """Return the label of a configuration: its name, with the layer that was chosen for it.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    layer
+        A number, or those of both halves of the images; None or missing where it has none.
+    chosen
+        How the layer or the method was chosen, as leaderboards have it; empty where it was not.
+
+    Examples
+    --------
+    >>> format_label("cls", 9, "best of 12 layers on the same images"), format_label("cls", 9, "")
+    ('cls · layer 9*', 'cls')
+    """
+    import pandas as pd
+
+    if not chosen:
+        return name
+    star = "*" if "same images" in chosen else ""
+    if pd.isna(layer) or layer == "" or name.endswith(f"layer {layer}"):
+        return f"{name}{star}"
+    number = int(layer) if isinstance(layer, float) else layer
+    return f"{name} · layer {number}{star}"
+
+
+def format_selection(chosen: Iterable[str]) -> str:
+    """Return how the layers or methods of configurations were chosen, for the notes of a figure.
+
+    Parameters
+    ----------
+    chosen
+        Of each, as leaderboards have it.
+
+    Examples
+    --------
+    >>> format_selection(["best of 12 layers on the same images", "", "split-half of 4 layers"])
+    '* best of 12 layers on the same images: optimistic; layers: split-half of 4 layers'
+    """
+    ways = merge_counts(chosen)
+    return "; ".join(
+        f"* {way}: optimistic" if "same images" in way else f"layers: {way}" for way in ways
+    )
+
+
+def list_selections(rows: pd.DataFrame) -> list[str]:
+    """Return how the layers or methods of rows were chosen; nothing where that is not known.
+
+    Parameters
+    ----------
+    rows
+        With a column `chosen`, as leaderboards have it.
+
+    Examples
+    --------
+    >>> list_selections(as_table({"chosen": ["last of 4 layers", ""]}, "table", ()))
+    ['last of 4 layers', '']
+    """
+    import pandas as pd
+
+    if "chosen" not in rows:
+        return []
+    return ["" if pd.isna(how) else str(how) for how in dict.fromkeys(rows["chosen"])]
+
+
+def label_lines(parts: Mapping[str, pd.DataFrame], longest: int) -> dict[str, str]:
+    """Return what is shown of each line: its short name, and the layer that was chosen for it.
+
+    Parameters
+    ----------
+    parts
+        The rows of each line, as `rows_of_lines` gives them, with `layer` and `chosen` where a
+        layer was.
+    longest
+        Characters of a name that are shown; the layer is never cut.
+
+    Examples
+    --------
+    >>> rows = {"method": ["cls"], "layer": [9], "chosen": ["last of 12 layers"]}
+    >>> label_lines({"cls": as_table(rows, "table", ())}, 20)
+    {'cls': 'cls · layer 9'}
+    """
+    short = short_names(parts, longest)
+    found = {}
+    for name, rows in parts.items():
+        ways = [how for how in list_selections(rows) if how]
+        layers = list(dict.fromkeys(rows["layer"])) if "layer" in rows else []
+        layer = layers[0] if len(layers) == 1 else None
+        found[name] = format_label(short[name], layer, ways[0] if ways else "")
+    return found
 
 
 def _is_baseline(rows: pd.DataFrame) -> bool:

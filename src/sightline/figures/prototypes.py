@@ -533,6 +533,7 @@ CARDS = (
         "would; left of it, at the background. A prototype can lie on the object and still be "
         "about something that people do not see there.",
         needs="A benchmark of prototypes with relevance_analysis.",
+        unselected="Prototypes have no layers to choose among.",
     ),
     FigureCard(
         name="drop-heatmap",
@@ -549,6 +550,7 @@ CARDS = (
         "questions that the prototype can be read. Blue on the right says that the rest of the "
         "image counts more than what the map shows. About 1 dot in 40 stands there by chance.",
         needs="A benchmark of prototypes with local_perturbation_analysis.",
+        unselected="Prototypes have no layers to choose among.",
     ),
     FigureCard(
         name="max-drops",
@@ -561,6 +563,7 @@ CARDS = (
         reading="Near 0, no perturbation that was tried touches the similarity. Perturbations "
         "differ in strength: that one is strongest does not make it the nature of the prototype.",
         needs="A benchmark of prototypes with local_perturbation_analysis.",
+        unselected="Prototypes have no layers to choose among.",
     ),
     FigureCard(
         name="prototype-cards",
@@ -574,5 +577,6 @@ CARDS = (
         reading="The patch is the cell that was compared; the network sees more of the image than "
         "that. What a patch shows to people need not be what makes others similar to it.",
         needs="A benchmark of prototypes, its model and its images.",
+        unselected="Prototypes have no layers to choose among.",
     ),
 )

@@ -26,7 +26,15 @@ from sightline.figures._scored import (
     sentences,
 )
 from sightline.figures.card import FigureCard
-from sightline.figures.lines import counts_words, filled_table, looks_of, numbers, short_names
+from sightline.figures.lines import (
+    counts_words,
+    filled_table,
+    format_selection,
+    label_lines,
+    list_selections,
+    looks_of,
+    numbers,
+)
 from sightline.figures.panels import cell_axes, legend_beside
 from sightline.figures.style import (
     BLACK,
@@ -76,6 +84,19 @@ class _Scores(NamedTuple):
     chance: Numbers
     n: Numbers
     undirected: list[str]
+    parts: dict[str, pd.DataFrame]
+
+    def labels(self, longest: int) -> list[str]:
+        """Return what is shown of each line."""
+        labels = label_lines({name: self.parts[name] for name in self.names}, longest)
+        return [labels[name] for name in self.names]
+
+    @property
+    def selection(self) -> str:
+        """How the layers or methods of the lines were chosen."""
+        return format_selection(
+            how for name in self.names for how in list_selections(self.parts[name])
+        )
 
     def rows(self, kept: NDArray[np.intp]) -> _Scores:
         names = [self.names[i] for i in kept]
@@ -105,6 +126,7 @@ def _scores(table: Table) -> _Scores:
         np.array([_chance(frame, metric) for metric in metrics], np.float64),
         numbers(frame[np.isfinite(frame["value"]) & frame["metric"].isin(metrics)], "n"),
         neither,
+        {str(key): rows for key, rows in frame.groupby("key", sort=False)},
     )
 
 
@@ -181,7 +203,7 @@ def create_methods_ranking_heatmap(table: Table, *, ax: Axes | None = None) -> F
         _heat_axes(ax, drawn)
         if own:
             fit([ax], width=wide)
-        title(ax, "Ranks of methods", _heat_notes(scores, drawn.baseline.tolist(), mean))
+        title(ax, "Ranks of methods", _heat_notes(scores, drawn, mean))
         if own:
             fit([ax], height=high)
         # Last: hundreds of texts, which would be laid out for nothing.
@@ -266,13 +288,12 @@ def _write_means(ax: Axes, means: Numbers) -> None:
 
 def _heat_axes(ax: Axes, drawn: _Scores) -> None:
     metrics = [_wrapped(name) for name in drawn.metrics[:COLUMNS]]
-    names = list(short_names(drawn.names, _NAME).values())
-    cell_axes(ax, metrics, names, sizes=(7.5, 8), turned=False)
+    cell_axes(ax, metrics, drawn.labels(_NAME), sizes=(7.5, 8), turned=False)
     for label, grey in zip(ax.get_yticklabels(), drawn.baseline, strict=True):
         label.set(color=GREY if grey else BLACK, style="italic" if grey else "normal")
 
 
-def _heat_notes(scores: _Scores, kept: Sequence[bool], mean: Numbers) -> str:
+def _heat_notes(scores: _Scores, drawn: _Scores, mean: Numbers) -> str:
     known = np.isfinite(mean)
     grey = int(scores.baseline[known].sum())
     ranked = plural(int(known.sum()) - grey, "method")
@@ -283,10 +304,11 @@ def _heat_notes(scores: _Scores, kept: Sequence[bool], mean: Numbers) -> str:
     return sentences(
         f"{ranked} ranked" + (f" on {images}" if images else ""),
         "bold: rank, darker is better, shared by equal scores; below it: mean score",
+        drawn.selection,
         f"{plural(gaps, 'score')} undefined, not ranked (grey); mean ranks are of the others"
         if gaps
         else "",
-        kept_words(kept, len(scores.names)),
+        kept_words(drawn.baseline.tolist(), len(scores.names)),
         f"{plural(more, 'more metric')} counted but not drawn" if more > 0 else "",
         _undirected_words(scores),
     )
@@ -431,12 +453,12 @@ def _draw_polygons(
     handles, texts = [], []
     names = [scaled.scores.names[i] for i in kept]
     grey = [name for name, i in zip(names, kept, strict=True) if scaled.scores.baseline[i]]
-    looks, short = looks_of(names, grey), short_names(names, 32)
-    for i, name in zip(kept, names, strict=True):
+    looks, labels = looks_of(names, grey), scaled.scores.rows(kept).labels(32)
+    for i, name, label in zip(kept, names, labels, strict=True):
         handles += chart.plot(
             *_closed(scaled.values[i]), zorder=3, clip_on=False, **looks[name].line
         )
-        texts.append(short[name] + (" (best baseline)" if name in grey else ""))
+        texts.append(label + (" (best baseline)" if name in grey else ""))
     if np.isfinite(scaled.chance).any():
         line = {"color": BLACK, "lw": 1.1, "ls": (0, (3, 1.6)), "marker": ".", "ms": 3}
         handles += chart.plot(*_closed(scaled.chance), zorder=2, **line)
@@ -465,6 +487,7 @@ def _radar_notes(scaled: _Scaled, kept: NDArray[np.intp]) -> str:
     return sentences(
         counts_words(scores.n),
         "further out is better, on every axis",
+        scores.rows(kept).selection,
         *scaled.notes,
         f"no chance is known on {plural(missing, 'axis')}" if missing else "",
         f"{plural(open_axes, 'line')} left open where undefined" if open_axes else "",

@@ -302,5 +302,6 @@ CARDS = (
         "shape of what is removed alone moves the score. ROAD fills holes in to make that less. "
         "Scores of different models cannot be compared.",
         needs="Curves and areas of a faithfulness check.",
+        unselected="It shows what a check measures, by which no layer was chosen.",
     ),
 )

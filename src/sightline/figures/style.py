@@ -363,6 +363,40 @@ def title(ax: Axes, head: str, notes: str = "", *, lines: int = 0) -> None:
         )
 
 
+def write_footnote(figure: Figure, text: str) -> None:
+    """Write a text in small letters below a figure of images, which grows by it.
+
+    Parameters
+    ----------
+    figure
+        Whose axes have places of their own: without a layout engine.
+    text
+        One line or more.
+
+    Examples
+    --------
+    >>> figure = new_figure(4, 3)
+    >>> figure.set_layout_engine("none")
+    >>> write_footnote(figure, "* best of 12 layers on the same images")
+    >>> figure.texts[0].get_text(), float(figure.get_size_inches()[1]) > 3
+    ('* best of 12 layers on the same images', True)
+    """
+    width, height = (float(side) for side in figure.get_size_inches())
+    told = textwrap.wrap(text, max(30, int(width * 15)))
+    room = len(told) * 8 * 1.15 / 72 + 0.12
+    taller = height + room
+    for ax in figure.axes:
+        box = ax.get_position(original=True)
+        bottom = (box.y0 * height + room) / taller
+        ax.set_position((box.x0, bottom, box.width, box.height * height / taller))
+    figure.set_size_inches(width, taller)
+    with house_style():
+        figure.text(
+            0.1 / width, 0.08 / taller, "\n".join(told), fontsize=8, color=GREY, va="bottom",
+            linespacing=1.15, parse_math=False,
+        )  # fmt: skip
+
+
 def even_scale() -> Colormap:
     """Return white to dark blue in steps that look alike: a straight line in CIELAB.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.records.words import counted
+from sightline.records.words import counted, merge_counts
 from sightline.report._feed import OF_LINE, Feed, layers_missing, nothing_missing, told
 from sightline.report._feeds_checks import groups_of, named_lines, rows_of_choice, with_keys
 from sightline.report._pictures import maps_missing, signs_of
@@ -152,7 +152,10 @@ def _layers(store: StoreFigures, choice: Choice) -> Drawn:
     table = table.sort_values("name", key=lambda one: one.map(order), kind="stable")
     table = table.reset_index(drop=True)
     figure = draw_layer_progression(table, metric=str(every.lead))
-    return Drawn(figure, table, told(shown, every).partition("; layers:")[0])
+    counts = table[table["value"].notna()].groupby("name")["layer"].nunique()
+    ways = merge_counts(f"best of {n} layers on the same images" for n in counts if n > 1)
+    about = told(shown, every).partition("; layers by ")[0]
+    return Drawn(figure, table, "; ".join([about, *(f"peaks: {way}" for way in ways)]))
 
 
 def _layers_missing(store: StoreFigures) -> str:

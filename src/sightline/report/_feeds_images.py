@@ -51,10 +51,11 @@ def _all_methods(store: StoreFigures, choice: Choice) -> Drawn:
     if not len(drawn):
         raise InputError(f"no map of image {image!r} is stored")
     views = {
-        name: store.pictures.map_of(line, image)
-        for name, line in zip(drawn.names, drawn.lines, strict=True)
+        label: store.pictures.map_of(line, image)
+        for label, line in zip(drawn.labels, drawn.lines, strict=True)
     }
-    notes = {row["name"]: score_words(row) for row in table.to_dict("records")}
+    labels = dict(zip(drawn.names, drawn.labels, strict=True))
+    notes = {labels[row["name"]]: score_words(row) for row in table.to_dict("records")}
     figure = visualize_all_methods(
         store.pictures.image(image),
         {name: view.values for name, view in views.items()},
@@ -63,7 +64,16 @@ def _all_methods(store: StoreFigures, choice: Choice) -> Drawn:
         notes=notes,
         head=_head(store, image),
     )
+    _mark(figure, drawn)
     return Drawn(figure, table, f"{image}; {told(drawn, every)}")
+
+
+def _mark(figure: Figure, lines: Lines) -> None:
+    """Say below a figure of images how the layers that it names were chosen, if they were."""
+    from sightline.figures.style import write_footnote
+
+    if lines.selection:
+        write_footnote(figure, f"{lines.selection}.")
 
 
 def _head(store: StoreFigures, image: str) -> str:
@@ -91,8 +101,9 @@ def _one_map(store: StoreFigures, choice: Choice, draw: Callable[..., Figure]) -
     line, image = store.pictures.chosen(choice)
     view = store.pictures.map_of(line.lines[0], image, scored=True)
     figure = draw(
-        store.pictures.image(image), view.values, view.mask, name=line.names[0], sign=view.sign
+        store.pictures.image(image), view.values, view.mask, name=line.labels[0], sign=view.sign
     )
+    _mark(figure, line)
     return Drawn(figure, _metrics_of(store, line, image), told_one(line, image, view.note))
 
 
@@ -129,9 +140,11 @@ def _energy(store: StoreFigures, choice: Choice) -> Drawn:
         lines = store.lines(_any_line(choice)).shown()
         scores = lines.board(store.results._tables.name("coverage"))
     figure = create_ebpg_visualization(
-        store.pictures.image(image), view.values, view.mask, name=line.names[0], sign=view.sign,
+        store.pictures.image(image), view.values, view.mask, name=line.labels[0], sign=view.sign,
         scores=scores,
     )  # fmt: skip
+    if scores is None:
+        _mark(figure, line)
     table = _energy_table(line.names[0], image, view, scores)
     return Drawn(figure, table, told_one(line, image, view.note))
 
@@ -185,7 +198,8 @@ def _examples(store: StoreFigures, choice: Choice) -> Drawn:
         caption = " · ".join([f"{called}: {score_words(score)}", *([labels] if labels else [])])
         picture = store.pictures.image(image)
         examples.append(Example(picture, view.values, view.mask, caption, view.sign))
-    figure = draw_examples(examples, head=line.names[0])
+    figure = draw_examples(examples, head=line.labels[0])
+    _mark(figure, line)
     which = ", ".join(f"{row['example']} {row['image']}" for row in rows)
     return Drawn(figure, pd.DataFrame(rows), told_one(line, which))
 

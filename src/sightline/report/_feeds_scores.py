@@ -81,7 +81,7 @@ def _long(store: StoreFigures, lines: Lines, metrics: list[str]) -> pd.DataFrame
     order = {name: place for place, name in enumerate(lines.names)}
     table = table.sort_values("name", key=lambda one: one.map(order), kind="stable")
     kept = ("name", "model", "method", "group", "target", "layer", "metric", "value", "low", "high")
-    columns = [*kept, "chance", "ceiling", "n", "undefined"]
+    columns = [*kept, "chance", "ceiling", "n", "undefined", "chosen"]
     return table[columns].reset_index(drop=True)
 
 
@@ -134,9 +134,16 @@ def _features(store: StoreFigures, choice: Choice) -> Drawn:
     import pandas as pd
 
     table = pd.DataFrame({name: one for name, one in columns.items() if one is not None})
+    table = _with_line(table, line)
     named = f"{metric}@{token}" if token else metric
     figure = draw_breakdown(table, metric=named, what="label")
     return Drawn(figure, table, told_one(line, f"{named} of single regions"))
+
+
+def _with_line(table: pd.DataFrame, line: Lines) -> pd.DataFrame:
+    """Put the line that a breakdown is about beside its rows."""
+    columns = line.columns()
+    return table.assign(**{key: columns[key][0] for key in ("name", "layer", "chosen")})
 
 
 def _feature_metric(store: StoreFigures, choice: Choice) -> tuple[str, str | None]:
@@ -188,7 +195,7 @@ def _styles(store: StoreFigures, choice: Choice) -> Drawn:
     from sightline.report.feeding import Drawn
 
     line = store.lines(choice).best()
-    table = store.results.style_breakdown(choice.metric, **_words(line))
+    table = _with_line(store.results.style_breakdown(choice.metric, **_words(line)), line)
     figure = draw_breakdown(table, metric=str(line.lead), what="image label")
     return Drawn(figure, table, told_one(line, f"{line.lead} of images"))
 
@@ -209,7 +216,10 @@ def _agreement(store: StoreFigures, choice: Choice) -> Drawn:
         lambda: map_agreement(store.scenes, shown.lines, progress=store.progress),
     )
     names = list(shown.names)
-    figure = draw_agreement_matrix(found.matrix, names, ends=(found.low, found.high), n=found.n)
+    figure = draw_agreement_matrix(
+        found.matrix, shown.labels, ends=(found.low, found.high), n=found.n,
+        selection=shown.selection,
+    )  # fmt: skip
     table = _square(found.matrix, names)
     least = int(found.counts.min())
     fewer = f", of some pairs over {least:,}" if least < found.n else ""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.figures.lines import line_names
+from sightline.figures.lines import format_label, format_selection, line_names
 from sightline.metrics import METRICS
+from sightline.records.words import merge_counts
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines, rounded
 from sightline.results._sums import HALVES, sum_up
@@ -140,6 +141,7 @@ class Lines:
         for name in texts:
             found[name] = pd.Series([getattr(line, name) for line in self.lines], dtype=str)
         found["layer"] = layer_column(line.layer for line in self.lines)
+        found["chosen"] = pd.Series([line.chosen for line in self.lines], dtype=str)
         return found
 
     def board(self, name: Name) -> pd.DataFrame:
@@ -158,16 +160,21 @@ class Lines:
         about = f"means of {name} over images with 95% intervals"
         return with_note(frame, about, ratio(name), beside(name), self.choice())
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What figures of images show of each: its name, and the layer that was chosen for it."""
+        pairs = zip(self.names, self.lines, strict=True)
+        return tuple(format_label(name, line.layer, line.chosen) for name, line in pairs)
+
+    @property
+    def selection(self) -> str:
+        """How layers were chosen, for the notes of figures."""
+        return format_selection(line.chosen for line in self.lines)
+
     def choice(self) -> str:
-        """Say how layers were chosen."""
-        how = [line.chosen.partition(" ")[0] for line in self.lines if line.chosen]
-        if not how:
-            return ""
-        ways = {
-            "best": f"layers: best by {self.lead} on the same images",
-            "last": "layers: the last",
-        }
-        return ways.get(how[0], f"layers: chosen by {self.lead} on the other half of the images")
+        """Say how layers were chosen, and by which metric."""
+        ways = merge_counts(line.chosen for line in self.lines)
+        return f"layers by {self.lead}: {'; '.join(ways)}" if ways else ""
 
     def load(self, names: Iterable[Name]) -> None:
         """Read the means of several metrics at once."""

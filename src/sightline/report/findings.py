@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.analysis._material import or_none
@@ -142,6 +142,13 @@ def _of_best(
     names = scored.names(baselines=False)
     score = score_of(scored, best)
     said: list[Finding | None] = [words.best_words(score, metric, len(names))]
+    compared = results.compare_best(metric)
+    if base is not None and compared is not None:
+        others = gaps(scored, [(name, base) for name in names], p="p_holm")
+        named = replace(compared, configuration=best, baseline=base)
+        said.append(words.baseline_words(named, others))
+    else:
+        said.append(words.no_baselines_words())
     if len(names) > 1:
         said.append(words.margin_words(gaps(scored, [(best, names[1])])[0], metric))
     halves = scored.by_halves(best) if "same images" in score.chosen else None
@@ -149,12 +156,6 @@ def _of_best(
     if halves is not None:
         fair = score._replace(value=halves["value"], low=halves["low"], high=halves["high"])
     said.append(words.chance_words(fair, metric, halves=halves is not None))
-    if base is not None:
-        first = gaps(scored, [(best, base)])[0]
-        others = gaps(scored, [(name, base) for name in names], p="p_holm")
-        said.append(words.baseline_words(first, others, metric, _line(scored, base)["method"]))
-    else:
-        said.append(words.no_baselines_words())
     said.append(_cross(results, scored, score, len(names), progress))
     if len(names) > 1 or base is not None:
         said.append(words.others_words(metric, _elsewhere(scored, best), len(names)))

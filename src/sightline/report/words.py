@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sightline.metrics import METRICS
 from sightline.records.words import counted
+from sightline.results import BaselineComparison, format_baseline_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -310,44 +311,25 @@ def cross_words(
                    "what they know of single images may be nothing.", "bad")  # fmt: skip
 
 
-def baseline_words(first: Gap, others: Sequence[Gap], metric: str, method: str = "") -> Finding:
+def baseline_words(comparison: BaselineComparison, others: Sequence[Gap]) -> Finding:
     """Compare the best line with the best baseline, and count how the other lines fare.
 
     Parameters
     ----------
-    first
+    comparison
         The best line against the best baseline.
     others
         All lines that are no baselines against it, p-values corrected for their number.
-    metric
-        Their score.
-    method
-        What the baseline is.
+
+    Examples
+    --------
+    >>> baseline_words(BaselineComparison("iou@90", "a", 0.2, baseline="b", p=0.3, n=9), []).tone
+    'bad'
     """
-    more = "higher" if _higher(metric) else "lower"
-    found = first.ahead(metric)
-    span = f"difference {number(first.difference)}, {_paired(first)}, "
-    span += interval_words(first.low, first.high)
-    if found == "ahead":
-        said = f"{first.a} scores {number(abs(first.difference))} {more} than the best baseline, "
-        said += f"{first.b} ({span}, {_p(first.p)})."
-        tone: Tone = "good"
-    elif found == "behind":
-        knows = "is made of the maps of other images" if method == "mean_map" else (
-            "knows nothing of any model"
-        )  # fmt: skip
-        said = f"The best baseline, {first.b}, which {knows}, scores better than {first.a} "
-        said += f"({span}, {_p(first.p)})."
-        tone = "bad"
-    elif found == "open":
-        said = f"No difference between {first.a} and the best baseline, {first.b}, is shown "
-        said += f"({span}, {_p(first.p)})."
-        tone = "bad"
-    else:
-        said = f"Against the best baseline, {first.b}: {span}; too few images for a test, or the "
-        said += "two never differ."
-        tone = "doubt"
-    return Finding("Beyond the baselines?", f"{said}{_tally(others, first.b, metric)}", tone)
+    tones: dict[str, Tone] = {"better": "good", "untested": "doubt"}
+    text = format_baseline_comparison(comparison)
+    text += _tally(others, comparison.baseline, comparison.metric)
+    return Finding("Beyond the baselines?", text, tones.get(comparison.verdict, "bad"))
 
 
 def no_baselines_words() -> Finding:

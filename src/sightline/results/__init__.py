@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sightline.results._baseline import BaselineComparison, format_baseline_comparison
 from sightline.results.detection import (
     ErrorCosts,
     StoredDetection,
@@ -21,6 +22,7 @@ from sightline.results.prototypes import (
 from sightline.results.results import Results, open_results
 
 __all__ = [
+    "BaselineComparison",
     "Difference",
     "ErrorCosts",
     "RelevanceMean",
@@ -32,6 +34,7 @@ __all__ = [
     "detection_table",
     "diff_results",
     "export_results",
+    "format_baseline_comparison",
     "open_benchmark",
     "open_detection",
     "open_results",

@@ -176,6 +176,10 @@ class Catalogue:
         found = (s.group for s in self._sources if (s.model, s.method) == (model, method))
         return next(found, "")
 
+    def list_methods(self, group: str) -> tuple[str, ...]:
+        """Return the methods of a group, in the study's order."""
+        return tuple(dict.fromkeys(s.method for s in self._sources if s.group == group))
+
     def keys(self, models: Collection[str] | None, methods: Collection[str] | None) -> set[str]:
         """Return the keys of the sources of some models and methods."""
         return {

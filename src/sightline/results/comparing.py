@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -9,10 +10,18 @@ import numpy as np
 
 from sightline.metrics import METRICS
 from sightline.records import InputError
+from sightline.results._baseline import BaselineComparison
 from sightline.results._catalogue import BASELINE
-from sightline.results._lines import make_lines
+from sightline.results._lines import best_line, make_lines
 from sightline.results._values import image_table, mean_intervals
-from sightline.results._wording import beside, ratio, sentences, summary
+from sightline.results._wording import (
+    beside,
+    line_name,
+    main_comparison,
+    ratio,
+    sentences,
+    summary,
+)
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
@@ -31,12 +40,13 @@ if TYPE_CHECKING:
     from sightline.records.choices import By
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
+    from sightline.results._sums import Found
     from sightline.results._tables import Tables
     from sightline.results._views import Name
 
     Pairs = Sequence[tuple[Line, Line]]
 
-__all__ = ["compare", "paired_figures"]
+__all__ = ["compare", "compare_best", "compare_with_baseline", "paired_figures"]
 
 # Scores closer than this are equal.
 _EQUAL = 1e-9
@@ -80,7 +90,16 @@ def compare(
     frame.attrs["metric"] = str(name)
     frame.attrs["by"] = by
     frame.attrs["sentences"] = sentences(frame)
-    frame.attrs["summary"] = summary(frame, [a.group == b.group == BASELINE for a, b in pairs])
+    baselines = [a.group == b.group == BASELINE for a, b in pairs]
+    frame.attrs["summary"] = summary(frame, baselines)
+    place = main_comparison(frame, baselines)
+    winner = _better_side(name, frame["difference"].iloc[place])
+    frame.attrs["best_baseline"] = None
+    if winner is not None:
+        where = _widen(sides[winner], by)
+        best = compare_with_baseline(tables, name, pairs[place][winner], where, layer)
+        frame.attrs["best_baseline"] = best.to_dict("Better of the two")
+        frame.attrs["summary"].append(frame.attrs["best_baseline"]["sentence"])
     return with_note(
         frame,
         *_notes(name, pairs, frame),
@@ -89,6 +108,22 @@ def compare(
         so_far(tables),
         warnings=find_warnings(tables, keys_of_lines(line for pair in pairs for line in pair)),
     )
+
+
+def _better_side(name: Name, difference: float) -> int | None:
+    """Return which side has the better mean, None where neither has."""
+    direction = METRICS[name.metric].direction
+    if direction == "neither" or math.isnan(difference) or difference == 0:
+        return None
+    return int((difference < 0) == (direction == "higher"))
+
+
+def _widen(where: Where, by: By) -> Where:
+    """Return which maps baselines are looked for in: those of a side, whatever is compared."""
+    where = replace(where, methods=None, head=None)
+    if by == "model":
+        return replace(where, models=None)
+    return replace(where, layer=None) if by == "layer" else where
 
 
 def _lines(tables: Tables, name: Name, where: Where, layer: int | str, by: By) -> list[Line]:
@@ -154,6 +189,136 @@ def _named(a: Line, b: Line, by: By) -> dict[str, Any]:
         "layer_a": a.layer,
         "layer_b": b.layer,
     }
+
+
+# --- the best baseline ---------------------------------------------------------------------------
+
+
+def compare_best(
+    tables: Tables,
+    name: Name,
+    where: Where,
+    layer: int | str,
+    method: str | None = None,
+    found: Found | None = None,
+) -> BaselineComparison | None:
+    """Compare the best configuration of a leaderboard with the best baseline of the run.
+
+    Parameters
+    ----------
+    tables, name, where, layer, method, found
+        Of the leaderboard, as `make_lines` takes them.
+
+    Returns
+    -------
+    BaselineComparison or None
+        None where no value of the metric is better than another, or nothing is scored.
+    """
+    if METRICS[name.metric].direction == "neither":
+        return None
+    layer = "best" if layer == "all" else layer
+    lines = [one for one in make_lines(tables, name, where, layer, method, found) if one.sums.n]
+    methods = [line for line in lines if line.group != BASELINE]
+    best = best_line(methods, name, where) if methods else None
+    compared = compare_with_baseline(tables, name, best, where, layer, found)
+    return compared if compared.configuration or compared.baseline else None
+
+
+def compare_with_baseline(
+    tables: Tables,
+    name: Name,
+    line: Line | None,
+    where: Where,
+    layer: int | str,
+    found: Found | None = None,
+) -> BaselineComparison:
+    """Compare a configuration with the best baseline of the run, paired by image.
+
+    A layer or method that was chosen on the same images is chosen by split-half selection for the
+    difference, on both sides.
+
+    Parameters
+    ----------
+    tables, name
+        The run and the metric.
+    line
+        The configuration; None where there is none but baselines.
+    where
+        Whose baselines: those of its models or, where these have none, of any. Baselines need not
+        be among its methods and heads.
+    layer
+        How layers were chosen.
+    found
+        The scores of `where`, if they have been summed up before.
+    """
+    bases = _baselines(tables, name, where, layer, found)
+    base = best_line(bases, name, where) if bases else None
+    comparison = BaselineComparison(str(name))
+    if line is not None:
+        comparison = replace(
+            comparison, configuration=_called(line), value=line.sums.mean(), chosen=line.chosen,
+            is_baseline=line.group == BASELINE,
+        )  # fmt: skip
+    if base is not None:
+        comparison = replace(
+            comparison, baseline=_called(base, bases), baseline_value=base.sums.mean(),
+            baseline_chosen=base.chosen,
+        )  # fmt: skip
+    if line is None or base is None:
+        return comparison
+    if line == base:
+        return replace(comparison, configuration=comparison.baseline)
+    pair = _split(tables, name, line, where, layer), _split(tables, name, base, where, layer)
+    figures = paired_figures(name, [pair])
+    numbers: dict[str, Any] = {
+        what: float(figures[what][0]) for what in ("difference", "low", "high", "p")
+    }
+    split = any(side.split for side in pair)
+    return replace(comparison, **numbers, n=int(figures["n"][0]), split=split)
+
+
+def _baselines(
+    tables: Tables, name: Name, where: Where, layer: int | str, found: Found | None
+) -> list[Line]:
+    """Return the baselines with a score: of the models of a filter, or else of the run."""
+    if found is None or where.methods is not None or where.head is not None:
+        methods = tables.catalogue.list_methods(BASELINE)
+        where, found = replace(where, methods=methods, head=None), None
+        if not methods:
+            return []
+    lines = make_lines(tables, name, where, layer, None, found)
+    scored = [line for line in lines if line.group == BASELINE and line.sums.n]
+    if scored or where.models is None:
+        return scored
+    return _baselines(tables, name, replace(where, models=None), layer, None)
+
+
+def _split(tables: Tables, name: Name, line: Line, where: Where, layer: int | str) -> Line:
+    """Return a configuration, split-half selection in place of one on the same images."""
+    if "same images" not in line.chosen:
+        return line
+    own = replace(where, models=(line.model,), head=line.head)
+    if "methods" in line.chosen:
+        lines = make_lines(tables, name, own, layer, "split")
+        return next(other for other in lines if other.group != BASELINE)
+    method, target, _ = line.picks[0]
+    lines = make_lines(tables, name, replace(own, methods=(method,)), "split")
+    return next(other for other in lines if other.target == target)
+
+
+def _called(line: Line, baselines: Sequence[Line] = ()) -> str:
+    """Name a configuration; a baseline that scores the same for all models without its model."""
+    same = [one for one in baselines if one.picks[0][:2] == line.picks[0][:2]]
+    shared = bool(same) and all(
+        np.array_equal(one.scores.numbers, line.scores.numbers)
+        and np.array_equal(one.scores.values, line.scores.values)
+        for one in same
+    )
+    model = "" if shared else line.model
+    return line_name(model, line.method, line.target, line.layer, line.head, line.seed)
+
+
+# --- figures -------------------------------------------------------------------------------------
 
 
 def paired_figures(name: Name, pairs: Pairs, *, flips: int = 9999, seed: int = 0) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
+    from sightline.results._sums import Found
     from sightline.results._tables import Tables
     from sightline.results._values import Spread
 
@@ -92,10 +93,15 @@ def average_ranks(values: pd.Series[float], name: Name) -> pd.Series[float]:
 
 
 def leaderboard(
-    tables: Tables, name: Name, where: Where, layer: int | str, method: str | None
+    tables: Tables,
+    name: Name,
+    where: Where,
+    layer: int | str,
+    method: str | None,
+    found: Found | None = None,
 ) -> pd.DataFrame:
     """Return the lines with their ranks, the best first; see `Results.leaderboard`."""
-    lines = make_lines(tables, name, where, layer, method)
+    lines = make_lines(tables, name, where, layer, method, found)
     frame = ranked(name, lines, head=where.head is not None)
     put_beside(tables, name, where, lines, frame)
     if name == NAME:
@@ -209,9 +215,11 @@ def empty_board() -> pd.DataFrame:
     return frame
 
 
-def layer_progression(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
+def layer_progression(
+    tables: Tables, name: Name, where: Where, found: Found | None = None
+) -> pd.DataFrame:
     """Return a line for each layer; see `Results.layer_progression`."""
-    lines = make_lines(tables, name, where, "all")
+    lines = make_lines(tables, name, where, "all", None, found)
     frame = _frame(lines, spreads(name, lines), head=where.head is not None)
     frame = frame.drop(columns="chosen")
     put_beside(tables, name, where, lines, frame)

@@ -11,6 +11,7 @@ from sightline.records.choices import By
 from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
 from sightline.results._database import SECONDS
 from sightline.results._html import show_html, show_text
+from sightline.results._sums import sum_up
 from sightline.results._tables import Progress, Tables
 from sightline.results.prototypes import StoredBenchmark, stored_benchmark
 from sightline.store import open_store
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sightline.records.choices import Layer
+    from sightline.results._baseline import BaselineComparison
     from sightline.results._catalogue import Where
 
 __all__ = ["Results", "open_results"]
@@ -205,12 +207,45 @@ class Results:
             Σ(ceiling − chance)), iou@… or coverage (recall and lift only, which are never read
             alone), n, undefined, chosen (how the layer or method was). The value of iou_corrected
             is that ratio of sums, too, and median and std are of its images.
+            ``attrs["best_baseline"]`` compares the best line with the best baseline of the run: the
+            fields of `BaselineComparison`, and its sentence.
         """
         tables = self._tables
         pooled = method if method in ("best", "split") else None
         name = tables.name(metric)
         where = self._where(model, None if pooled else method, layer, target, head=head, seed=seed)
-        return leaderboard.leaderboard(tables, name, where, layer, pooled)
+        found = sum_up(tables, [name], where)[name]
+        frame = leaderboard.leaderboard(tables, name, where, layer, pooled, found)
+        return _with_best(frame, comparing.compare_best(tables, name, where, layer, pooled, found))
+
+    def compare_best(
+        self,
+        metric: str | None = None,
+        *,
+        model: str | None = None,
+        method: str | None = None,
+        layer: Layer = "best",
+        head: int | Literal["all"] | None = None,
+        target: str | None = None,
+        seed: int | None = None,
+    ) -> BaselineComparison | None:
+        """Compare the best configuration with the best baseline of the run, paired by image.
+
+        Parameters
+        ----------
+        metric, model, method, layer, head, target, seed
+            See `leaderboard`. The baselines are those of the models chosen or, where these have
+            none, of the run, whatever methods and heads are chosen.
+
+        Returns
+        -------
+        BaselineComparison or None
+            None where no value of the metric is better than another, or nothing is scored.
+        """
+        pooled = method if method in ("best", "split") else None
+        name = self._tables.name(metric)
+        where = self._where(model, None if pooled else method, layer, target, head=head, seed=seed)
+        return comparing.compare_best(self._tables, name, where, layer, pooled)
 
     def layer_progression(
         self,
@@ -230,10 +265,14 @@ class Results:
         -------
         DataFrame
             model, method, group, target, layer, value, low, high, chance, ceiling, n, undefined;
-            of recall and lift also iou@… or coverage.
+            of recall and lift also iou@… or coverage. ``attrs["best_baseline"]``: see
+            `leaderboard`.
         """
+        tables, name = self._tables, self._tables.name(metric)
         where = self._where(model, method, None, target, head=head, seed=seed)
-        return leaderboard.layer_progression(self._tables, self._tables.name(metric), where)
+        found = sum_up(tables, [name], where)[name]
+        frame = leaderboard.layer_progression(tables, name, where, found)
+        return _with_best(frame, comparing.compare_best(tables, name, where, "best", None, found))
 
     def percentile_sweep(
         self,
@@ -450,7 +489,9 @@ class Results:
             only), chosen_a, chosen_b (how layers were). p-values are NaN below 6 images; lines
             that are equal on every image do not count as comparisons. The note names maps that are
             stored for one of the two only. ``attrs["sentences"]`` says what each line means,
-            ``attrs["summary"]`` what all of them do.
+            ``attrs["summary"]`` what all of them do, and how the better side of the main one
+            compares with the best baseline of the run (``attrs["best_baseline"]``, see
+            `leaderboard`).
         """
         if by not in get_args(By):
             raise InputError(f"by must be 'model', 'method' or 'layer'; got {by!r}")
@@ -604,3 +645,9 @@ class Results:
 
     def _repr_html_(self) -> str:
         return show_html(self)
+
+
+def _with_best(frame: pd.DataFrame, best: BaselineComparison | None) -> pd.DataFrame:
+    """Put the best configuration against the best baseline into a table's attributes."""
+    frame.attrs["best_baseline"] = None if best is None else best.to_dict()
+    return frame

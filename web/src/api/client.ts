@@ -131,6 +131,39 @@ export interface BenchmarkPerturbation {
   steps: PerturbationStep[];
 }
 
+/** A configuration against the best baseline of the run, paired by image. */
+export interface BestBaseline {
+  /** Name of the score: metric[@threshold]. */
+  metric: string;
+  /** Its name; empty where only baselines are scored. */
+  configuration: string;
+  /** The score; null: undefined. */
+  value: number | null;
+  /** How its layer or method was chosen. */
+  chosen: string;
+  /** Whether the configuration is a baseline itself. */
+  is_baseline: boolean;
+  /** The baseline with the best mean; empty where there is none. */
+  baseline: string;
+  baseline_value: number | null;
+  /** How the layer of the baseline was chosen. */
+  baseline_chosen: string;
+  /** Configuration minus baseline. */
+  difference: number | null;
+  /** Lower end of the 95% interval; null where there is none. */
+  low: number | null;
+  /** Upper end of the 95% interval; null where there is none. */
+  high: number | null;
+  /** Two-sided, by sign-flip test. */
+  p: number | null;
+  /** Images where both are defined. */
+  n: number;
+  /** Whether split-half selection was used for the difference. */
+  split: boolean;
+  /** What the line means, in words. */
+  sentence: string;
+}
+
 /** Scores by label of regions or images. */
 export interface Breakdown {
   /** What the lines are about. */
@@ -305,6 +338,8 @@ export interface Comparison {
   metric: string;
   /** What was found, in a sentence. */
   summary: string;
+  /** The better side of the main line against the best baseline of the run; null where no value is better than another, or neither side is. */
+  best_baseline: BestBaseline | null;
   /** The lines of the table, in order. */
   lines: ComparisonLine[];
   /** Of the first line, the largest shift first. */
@@ -1145,6 +1180,8 @@ export interface Leaderboard {
   metric: string;
   /** The lines of the table, in order. */
   lines: LeaderboardLine[];
+  /** The best line that is no baseline against the best baseline of the run; null where no value is better than another, or nothing is scored. */
+  best_baseline: BestBaseline | null;
   /** What must be known to read the numbers. */
   note: string;
   /** What speaks against comparing the scores with one another; empty: nothing does. */

@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from sightline.api.choice import Chosen
     from sightline.api.schemas import Choice
     from sightline.api.state import Served
+    from sightline.results import BaselineComparison
     from sightline.results._lines import Line
     from sightline.results._views import Name
 
 __all__ = [
     "asked",
+    "best_baseline",
     "board",
     "find_row_warnings",
     "given_words",
@@ -117,6 +119,16 @@ def board(served: Served, words: AskedTable) -> pd.DataFrame:
     flattered = any(line.chosen.startswith("best") for line in found.lines)
     more = CHOSEN if flattered else "", so_far(served.tables)
     return _noted(frame, *more, warnings=_warnings(served, found.lines))
+
+
+def best_baseline(served: Served, words: AskedTable) -> BaselineComparison | None:
+    """Return the best configuration against the best baseline of the run."""
+    words = asked(served, words)
+    name, _ = _named(served, words)
+    given = given_words(words)
+    given["layer"] = "best" if words.layer is None else words.layer
+    key = ("best baseline", name, words)
+    return keep(served, key, lambda: served.results.compare_best(str(name), **given))
 
 
 def _warnings(served: Served, lines: Iterable[Line]) -> tuple[str, ...]:

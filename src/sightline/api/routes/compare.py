@@ -65,6 +65,7 @@ def compare(
         by=by,
         metric=frame.attrs["metric"],
         summary=" ".join(frame.attrs["summary"]),
+        best_baseline=frame.attrs["best_baseline"],
         lines=tuple(lines),
         images=_shifts(served, words, by, lines[0]),
         **read_note(frame),

@@ -16,6 +16,7 @@ from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import layer_of, plain, point, read_note, records
 from sightline.api.routes._keeping import keep
 from sightline.api.schemas import (
+    BestBaseline,
     Breakdown,
     BreakdownLine,
     Figure,
@@ -66,7 +67,8 @@ LeastWord = Annotated[
     description="A line for each model, method and target: the mean over images with its 95% "
     "interval, chance, ceiling and how many images it is over. Baselines are among them; those "
     "that are equal for several models are one line. `metric` decides what is shown, and which "
-    "layer is best. Recall and lift have another score `beside` them: they are never read alone.",
+    "layer is best. Recall and lift have another score `beside` them: they are never read alone. "
+    "`best_baseline` says how the best line compares with the best baseline of the run.",
 )
 def leaderboard(served: Here, words: TableWords) -> Leaderboard:
     """Return the leaderboard."""
@@ -83,7 +85,13 @@ def leaderboard(served: Here, words: TableWords) -> Leaderboard:
         LeaderboardLine(**none | _known(line, fields) | more)
         for line, more in zip(records(frame), also, strict=True)
     )
-    return Leaderboard(metric=frame.attrs["metric"], lines=lines, **read_note(frame))
+    best = frames.best_baseline(served, words)
+    return Leaderboard(
+        metric=frame.attrs["metric"],
+        lines=lines,
+        best_baseline=None if best is None else BestBaseline(**best.to_dict()),
+        **read_note(frame),
+    )
 
 
 def _beside(served: Served, words: AskedTable, metric: str) -> tuple[str | None, dict[str, Any]]:

@@ -51,7 +51,9 @@ function Summary({ found, other }: { found: Comparison; other: string }) {
   const flipped = (value: number | null) => (value === null ? null : -value);
   return (
     <>
-      <p>{line.sentence}</p>
+      <p>
+        {line.sentence} {found.best_baseline?.sentence}
+      </p>
       <dl className="pairs">
         <dt>
           Mean <MetricTip name={found.metric} />

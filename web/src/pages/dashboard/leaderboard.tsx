@@ -73,7 +73,12 @@ export function LeaderboardView() {
         if (board.lines.length === 0) return <Empty title="No line fits">Show all models and methods.</Empty>;
         const rows = board.lines.map((line) => rowOf(line, board.metric, rule, looks));
         const label = `Leaderboard by ${title}; each line opens its images`;
-        return <IntervalRows label={label} rows={rows} names={markNames(board.lines)} axis={`mean ${title} over images`} />;
+        return (
+          <>
+            {board.best_baseline && <p className="dashboard-summary">{board.best_baseline.sentence}</p>}
+            <IntervalRows label={label} rows={rows} names={markNames(board.lines)} axis={`mean ${title} over images`} />
+          </>
+        );
       }}
     </LoadedChart>
   );
