@@ -43,7 +43,7 @@ def checked(*layers: int | None, **change: Any) -> pd.DataFrame:
     """Return a table of some checked layers of one method."""
     names = dict(zip(("model", "method", "target"), CNN, strict=True)) | change
     frame = pd.DataFrame([{**names, "layer": layer} for layer in layers])
-    frame["layer"] = pd.array(frame["layer"], dtype="Int64")
+    frame["layer"] = pd.array(layers, dtype="Int64")
     frame.attrs["note"] = "as it was"
     return frame
 

@@ -129,7 +129,8 @@ def test_the_checked_layer_is_the_reported_one(tmp_path: Path) -> None:
 
 def _best_layer(store: Path) -> int:
     with open_results(store) as results:
-        return int(results.leaderboard().set_index("method").loc["cls", "layer"])
+        board = results.leaderboard()
+        return int(board[board["method"] == "cls"]["layer"].iloc[0])
 
 
 def _checked_layers(text: str) -> list[tuple[int, int]]:

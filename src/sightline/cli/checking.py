@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -162,7 +162,7 @@ def _asked(
     found: dict[str, Any] = {}
     if checks is not None:
         found["checks"] = split_commas(checks)
-    given = {"ways": ways and split_commas(ways), "seeds": seeds, "images": images}
+    given: dict[str, Any] = {"ways": ways and split_commas(ways), "seeds": seeds, "images": images}
     given["methods"] = methods and split_commas(methods)
     given["layers"] = layers and _read_layers(layers)
     return found | {name: value for name, value in given.items() if value is not None}
@@ -467,7 +467,7 @@ def _cascades(frame: "pd.DataFrame", title: str) -> "Iterator[Table | str]":
         columns: dict[str, list[Any]] = {"stage": [stages[one] for one in order]}
         for names, line in some.groupby(keys, sort=False, dropna=False):
             values = dict(zip(line["stage"], line["similarity"], strict=True))
-            method, target, layer = names
+            method, target, layer = cast("tuple[Any, ...]", names)
             name = f"{method}" if pd.isna(layer) else f"{method} layer {layer}"
             name = f"{name} {target}" if name in columns else name
             columns[name] = [round(values.get(one, float("nan")), 3) for one in order]

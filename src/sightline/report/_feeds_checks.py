@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sightline.analysis._material import or_none
 from sightline.checks.table import CURVES, SIMILARITIES, STAGED, WHOLE
 from sightline.records import InputError
 from sightline.records.words import counted
@@ -28,6 +27,7 @@ __all__ = [
     "FEEDS",
     "checked_models",
     "compare_predictions",
+    "get_layer",
     "groups_of",
     "named_lines",
     "rows_of_choice",
@@ -305,8 +305,17 @@ def _with_one_layer(table: pd.DataFrame) -> pd.DataFrame:
 
 def _map_keys(table: pd.DataFrame) -> list[tuple[Any, ...]]:
     """Return which map each row is about: model, method, target and layer."""
-    columns = [table[name].tolist() for name in ("model", "method", "target")]
-    return list(zip(*columns, or_none(table["layer"]), strict=True))
+    return [
+        (row["model"], row["method"], row["target"], get_layer(row))
+        for row in table.to_dict("records")
+    ]
+
+
+def get_layer(row: Mapping[Any, Any]) -> int | None:
+    """Return the layer of a row of a table of checks; None of maps without layers."""
+    import pandas as pd
+
+    return None if pd.isna(row["layer"]) else int(row["layer"])
 
 
 def _entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -7,10 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sightline.analysis import find_unchecked
-from sightline.analysis._material import or_none
 from sightline.records import SightlineError
 from sightline.records.words import counted
-from sightline.report._feeds_checks import named_lines, stored_checks
+from sightline.report._feeds_checks import get_layer, named_lines, stored_checks
 from sightline.report.failures import read_failures
 from sightline.report.page import (
     Cell,
@@ -104,7 +103,7 @@ class Checked:
             return None
         same = (self.sanity["model"] == model) & (self.sanity["method"] == method)
         found = self.sanity[same & (self.sanity["target"] == target)].to_dict("records")
-        same_layer = (row for row in found if or_none([row["layer"]]) == [layer])
+        same_layer = (row for row in found if get_layer(row) == layer)
         return next(same_layer, next(iter(found), None))
 
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.analysis._material import or_none
 from sightline.records import SightlineError
 from sightline.records.words import counted
 from sightline.report import words
+from sightline.report._feeds_checks import get_layer
 from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
 from sightline.results.leaderboard import GRIDS, has_mixed_grids
@@ -100,7 +100,7 @@ def _of_weights(scored: Scored, best: str, checked: Checked | None) -> Finding |
     row = _verdict_row(scored, best, checked)
     if row is None:
         return None
-    mine, (layer,) = _line(scored, best)["layer"], or_none([row["layer"]])
+    mine, layer = _line(scored, best)["layer"], get_layer(row)
     found = sanity_words(best if layer is None else f"{best} layer {layer}", row)
     if layer is not None and mine is not None and layer != mine:
         found = found._replace(
@@ -468,7 +468,7 @@ def _sanity_rule(row: dict[Any, Any] | None, scored_layer: int | str | None) -> 
         f"({interval_words(row['difference_low'], row['difference_high'])})"
     )
     value = f"{number(row['similarity'])} ({interval_words(row['low'], row['high'])})"
-    (layer,) = or_none([row["layer"]])
+    layer = get_layer(row)
     if layer is not None:
         value += f", layer {layer}"
         value += f"; its scores are of layer {scored_layer}" * (layer != scored_layer)
