@@ -1361,7 +1361,9 @@ class PrototypeRelevance(Answer):
     difference_low: float | None = Field(description="Lower end of its 95% interval.")
     difference_high: float | None = Field(description="Upper end of its 95% interval.")
     n: int = Field(description="Prototypes or patches that count.")
-    undefined: int = Field(description="Those that do not: nothing is annotated.")
+    undefined: int = Field(description="Those that do not.")
+    undefined_fraction: float | None = Field(description="Fraction of those that do not.")
+    reasons: str = Field(description="Why they do not, each reason with their number.")
     images: int
     values: tuple[float | None, ...] = Field(description="Of each prototype or patch.")
     sentence: str
@@ -1578,6 +1580,7 @@ class PrototypeImage(Answer):
     mask_relevance: float | None = Field(description="Null: not analysed.")
     energy_relevance: float | None = Field(description="Null: not analysed.")
     chance: float | None = Field(description="Share of the image that the object takes.")
+    reason: str | None = Field(description="Why a relevance is null; empty: none is.")
     drops: tuple[PrototypeDrop, ...] = Field(description="By perturbation.")
 
 
