@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from sightline.analysis._material import or_none
+from sightline.analysis.conclusions import SHOWN_RATE
 from sightline.results.leaderboard import layer_column
 from sightline.stats.confidence import Interval, interval
 from sightline.stats.corrections import holm
@@ -83,6 +84,7 @@ def _verdict(
     on_gold = sets.on_gold()
     ends = (math.nan,) * 2 if on_gold is None else np.clip((on_gold.low, on_gold.high), -1, 1)
     both = sets.joined()
+    tested = next(band for band in bands if band.rate == SHOWN_RATE)
     return {
         "difference": gaps["iou"].value,
         "low": gaps["iou"].low,
@@ -90,6 +92,8 @@ def _verdict(
         "p": bands[0].p,
         "same_sign": bands[-1].same_sign,
         "significant": bands[-1].significant,
+        "p_dropout": tested.p,
+        "significant_dropout": tested.significant,
         **{
             f"{key}{end}": getattr(gaps[key], field)
             for key in ("recall", "coverage")

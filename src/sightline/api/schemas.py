@@ -639,6 +639,12 @@ class LeaderboardLine(Answer):
         default=None, description="Of recall and lift, which are never read alone: another score."
     )
     beside_value: float | None = Field(default=None, description="Its mean over images.")
+    percentile_q1: float | None = Field(
+        default=None,
+        description="Of best_iou: lower quartile over images of the percentile that gives it.",
+    )
+    percentile_median: float | None = Field(default=None, description="Its median.")
+    percentile_q3: float | None = Field(default=None, description="Its upper quartile.")
     n: int
     undefined: int
     chosen: str

@@ -52,6 +52,7 @@ from sightline.metrics.location import (
 )
 from sightline.metrics.overlap import (
     IoU,
+    BestIoU,
     compute_best_iou,
     compute_corrected_iou,
     compute_dice,
@@ -96,6 +97,7 @@ __all__ = [
     "compute_auc_judd",
     "compute_auc_roc",
     "compute_average_precision",
+    "BestIoU",
     "compute_best_iou",
     "compute_cc",
     "compute_corloc",

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sightline.metrics import METRICS
 from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded
@@ -22,18 +24,23 @@ if TYPE_CHECKING:
 
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
+    from sightline.results._sums import Scores
     from sightline.results._tables import Tables
     from sightline.results._values import Spread
 
 __all__ = [
+    "BEST_PERCENTILE",
     "CHOSEN",
     "GRIDS",
+    "PERCENTILES",
+    "QUARTILES",
     "average_ranks",
     "empty_board",
     "grids_note",
     "layer_column",
     "layer_progression",
     "leaderboard",
+    "percentile_quartiles",
     "percentile_sweep",
     "put_beside",
     "ranked",
@@ -47,6 +54,12 @@ GRIDS = (
     "maps were scored on grids of different sizes, which draw the same regions differently: "
     "figures, chance and ceiling of one grid do not compare with those of another, while "
     "resolution pixels scores all on one raster"
+)
+BEST_PERCENTILE = Name("best_iou_percentile", "")
+QUARTILES = ("percentile_q1", "percentile_median", "percentile_q3")
+PERCENTILES = (
+    "best percentile: the one at which the IoU of an image is largest, median and quartiles over "
+    "images"
 )
 # Shares of an image that differ by less are the same, rounded.
 _SHARE = 1e-6
@@ -79,6 +92,7 @@ def leaderboard(
     lines = make_lines(tables, name, where, layer, method)
     frame = ranked(name, lines, head=where.head is not None)
     put_beside(tables, name, where, lines, frame)
+    peaks = _put_percentiles(tables, name, where, lines, frame)
     if name == NAME:
         _put_random(tables, lines, frame)
     by = frame["value"].map(rounded)
@@ -87,7 +101,29 @@ def leaderboard(
     frame.attrs["metric"] = str(name)
     about = _about(name), *_circular(tables), grids_note(tables, lines)
     random = RANDOM if "random" in frame else ""
-    return with_note(frame, *about, random, _choice(lines), _nothing(lines, where), so_far(tables))
+    return with_note(
+        frame, *about, peaks, random, _choice(lines), _nothing(lines, where), so_far(tables)
+    )
+
+
+def _put_percentiles(
+    tables: Tables, name: Name, where: Where, lines: Sequence[Line], frame: pd.DataFrame
+) -> str:
+    """Put the percentiles that give the best IoU into its table; return how to read them."""
+    if name.metric != "best_iou" or BEST_PERCENTILE not in tables.names:
+        return ""
+    found = sum_up(tables, [BEST_PERCENTILE], where)[BEST_PERCENTILE]
+    place = list(frame).index("n")
+    for at, column in enumerate(percentile_quartiles(line.at(found) for line in lines).items()):
+        frame.insert(place + at, *column)
+    return PERCENTILES
+
+
+def percentile_quartiles(scores: Iterable[Scores]) -> dict[str, list[float]]:
+    """Return the quartiles over images of the percentile at which the IoU is largest, by column."""
+    values = [one.values if len(one.values) else np.array([np.nan]) for one in scores]
+    table = [np.quantile(each, (0.25, 0.5, 0.75)).tolist() for each in values]
+    return {name: [row[at] for row in table] for at, name in enumerate(QUARTILES)}
 
 
 def grids_note(tables: Tables, lines: Iterable[Line]) -> str:
