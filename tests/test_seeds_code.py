@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +23,6 @@ from sightline.metrics import (
 )
 from sightline.records import Annotation, ImageAnnotation, Region
 from sightline.stats.sparsity import bootstrap_iou_under_dropout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SIZE = 12, 16
 PERCENTILE = 80
@@ -43,13 +40,13 @@ def _annotation(number: int) -> ImageAnnotation:
 
 
 @pytest.fixture(params=["numpy", "torch"])
-def maps(request: pytest.FixtureRequest) -> Iterator[list[Any]]:
+def maps(request: pytest.FixtureRequest) -> list[Any]:
     """One map for each of six images, as an array and as a tensor."""
     found: list[Any] = list(np.random.default_rng(5).random((6, *SIZE)))
     if request.param == "torch":
         torch = pytest.importorskip("torch")
         found = [torch.from_numpy(one) for one in found]
-    yield found
+    return found
 
 
 ANNOTATIONS = [_annotation(number) for number in range(6)]
@@ -72,7 +69,9 @@ def test_the_loop_over_boxes_is_that_of_the_library(maps: list[Any]) -> None:
         for bbox in annotation.bboxes:
             iou, _, _ = compute_iou(attention, bbox.to_mask(*SIZE), PERCENTILE)
             results.append((bbox.label, float(iou)))
-        assert [(a, b) for a, b in compute_per_bbox_iou(attention, annotation, PERCENTILE)] == results
+        assert [
+            (a, b) for a, b in compute_per_bbox_iou(attention, annotation, PERCENTILE)
+        ] == results
         per_image.append(compute_per_bbox_iou(attention, annotation, PERCENTILE))
     by_label: dict[str, list[float]] = {}
     for image_results in per_image:
@@ -115,7 +114,7 @@ def test_a_band_unpacks_into_its_ends(maps: list[Any]) -> None:
 
 def test_boxes_can_be_dropped_by_hand(maps: list[Any]) -> None:
     """The inner loop, with `replace` in the place of a constructor that takes boxes."""
-    rng = random.Random(0)
+    rng = random.Random(0)  # noqa: S311 (as the document draws)
     for attention, annotation in zip(maps, ANNOTATIONS, strict=True):
         n_keep = max(1, int(len(annotation.bboxes) * (1 - 0.3)))
         kept = rng.sample(annotation.bboxes, n_keep)

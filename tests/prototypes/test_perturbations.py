@@ -25,7 +25,6 @@ from sightline.records import InputError, UnknownNameError
 from tests.reference import perturbations as slow
 
 
-
 def _map(image: Any, box: Any) -> torch.Tensor:
     """Return a map of the size of an image that is 1 in a box and 0 elsewhere."""
     values = torch.zeros(1, *image.shape[-2:])
@@ -142,7 +141,9 @@ def test_a_hue_shift_moves_brightness_as_seen() -> None:
 @pytest.mark.parametrize("shape", [(31, 40), (5, 7), (1, 9), (1, 1)])
 def test_blur_mirrors_the_image_also_where_the_kernel_is_larger(shape: tuple[int, int]) -> None:
     image = np.random.default_rng(1).random((1, 3, *shape))
-    found = perturb(torch.from_numpy(image), _one("blur", {"ksize": 51, "sigma": 6}), _map(image, [0, 0, 1, 1]))
+    found = perturb(
+        torch.from_numpy(image), _one("blur", {"ksize": 51, "sigma": 6}), _map(image, [0, 0, 1, 1])
+    )
     line = np.exp(-0.5 * (np.arange(-25, 26) / 6) ** 2)
     expected = image
     for axis in (2, 3):
@@ -363,8 +364,11 @@ def test_the_table_is_whole_and_has_the_usual_defaults() -> None:
         "hue": {"factor": 0.2},
         "blur": {"ksize": 21, "sigma": 2.0},
         "distortion": {
-            **{"periods": 5.0, "side": "width", "box": "top_area"},
-            **{"amplitude": 7.0, "direction": "both"},
+            "periods": 5.0,
+            "side": "width",
+            "box": "top_area",
+            "amplitude": 7.0,
+            "direction": "both",
         },
     }
     for kind, spec in PERTURBATIONS.items():
@@ -385,7 +389,8 @@ def test_descriptions_say_the_values() -> None:
         "saturation times 0.3",
         "hue shifted by 0.2 of the circle",
         "Gaussian blur of 21 pixels, sigma 2",
-        "sinus distortion, 5 periods over the width of the box (top_area), amplitude 7 pixels, both",
+        "sinus distortion, 5 periods over the width of the box (top_area), amplitude 7 pixels, "
+        "both",
     ]
 
 

@@ -90,7 +90,11 @@ def found(head: str, one: Benchmarked) -> Finding:
 @pytest.mark.parametrize(
     ("change", "tone", "said"),
     [
-        ({}, "good", "chance 0.200 (12 prototypes on 11 images); energy undefined of the difference"),
+        (
+            {},
+            "good",
+            "chance 0.200 (12 prototypes on 11 images); energy undefined of the difference",
+        ),
         ({"difference_low": -0.6, "difference_high": -0.1}, "bad", "less than chance"),
         ({"difference_low": -0.1}, "doubt", "not shown to be more than chance"),
         ({"value": math.nan}, "doubt", "energy undefined (1: the map is 0 everywhere); mask un"),

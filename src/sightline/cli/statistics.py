@@ -283,7 +283,8 @@ def _pairs(verdicts: "pd.DataFrame") -> "pd.DataFrame":
         "keeps its sign"
     )
     dropout = (
-        f"p_dropout: permutation test with {SHOWN_RATE:.0%} of the labels left out, median of the draws"
+        f"p under dropout (p_dropout): permutation test with {SHOWN_RATE:.0%} of the labels left "
+        "out, median of the draws"
     )
     told = ", ".join(f"{short[kind]} = {kind}" for kind in kinds)
     shown.attrs["note"] = f"{dropout}; {kept}; verdict: {told}"

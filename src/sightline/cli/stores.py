@@ -205,7 +205,9 @@ def _with_percentiles(frame: "pd.DataFrame") -> "pd.DataFrame":
     if not set(names) <= set(frame):
         return frame
     quartiles = frame[names].itertuples(index=False)
-    texts = ["" if one[0] != one[0] else "{:.1f} ({:.1f} to {:.1f})".format(*one) for one in quartiles]
+    texts = [
+        "" if one[0] != one[0] else "{:.1f} ({:.1f} to {:.1f})".format(*one) for one in quartiles
+    ]
     frame.insert(list(frame).index(names[1]), _PERCENTILE, texts)
     return frame.drop(columns=names)
 

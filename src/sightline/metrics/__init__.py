@@ -51,8 +51,8 @@ from sightline.metrics.location import (
     top_k_pointing_hit,
 )
 from sightline.metrics.overlap import (
-    IoU,
     BestIoU,
+    IoU,
     compute_best_iou,
     compute_corrected_iou,
     compute_dice,

@@ -202,8 +202,9 @@ class Annotation:
         Examples
         --------
         >>> parts = Region("door", box=(0, 0, 0.5, 1)), Region("void", flags=("ignore",))
-        >>> [(bbox.label, bbox.to_mask(1, 4).tolist()) for bbox in Annotation("a", 4, 1, parts).bboxes]
-        [('door', [[True, True, False, False]])]
+        >>> (bbox,) = Annotation("a", 4, 1, parts).bboxes
+        >>> bbox.label, bbox.to_mask(1, 4).tolist()
+        ('door', [[True, True, False, False]])
         """
         return tuple(
             region if region.kind == "box" else replace(region, kind="box", mask=None, radius=0.0)
