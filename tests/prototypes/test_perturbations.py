@@ -389,8 +389,10 @@ def test_descriptions_say_the_values() -> None:
         "saturation times 0.3",
         "hue shifted by 0.2 of the circle",
         "Gaussian blur of 21 pixels, sigma 2",
-        "sinus distortion, 5 periods over the width of the box (top_area), amplitude 7 pixels, "
-        "both",
+        (
+            "sinus distortion, 5 periods over the width of the box (top_area), amplitude 7 "
+            "pixels, both"
+        ),
     ]
 
 

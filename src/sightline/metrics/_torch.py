@@ -311,8 +311,10 @@ def _measure_chunk(
 def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
     """Set everything about maps that are not finite to NaN."""
     nan = torch.where(finite, 0.0, torch.nan).to(F64)
-    names = ("inside", "energy_inside", "energy", "auc_roc", "average_precision", "best_iou")
-    names = (*names, "best_selected")
+    names = (
+        *("inside", "energy_inside", "energy", "auc_roc", "average_precision"),
+        *("best_iou", "best_selected"),
+    )
     changes: dict[str, Any] = {name: getattr(counts, name) + nan for name in names}
     chosen = counts.selected
     changes["selected"] = replace(chosen, budget=chosen.budget + nan)

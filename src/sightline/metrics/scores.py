@@ -155,7 +155,8 @@ class _Part:
             case "top_k_any":
                 return self._any_of_top()
             case "best_iou_percentile":
-                return divide(100 * (self.pixels - counts.best_selected), self.pixels)[None]
+                selected = counts.best_selected[None]  # type: ignore[union-attr]
+                return 100 - 100 * share(selected, self.pixels)
             case "average_precision_random":
                 return average_precision_random(inside, self.pixels)
         if name.endswith("_chance"):
