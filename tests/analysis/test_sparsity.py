@@ -86,6 +86,14 @@ def test_pairs_differ_in_their_model_alone(alone: SparsityReport) -> None:
     assert math.isnan(pair["joined"])
     assert pair["verdict"] in VERDICTS.values()
     assert list(alone.deltas["rate"]) == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    (dropout,) = alone.deltas[alone.deltas["rate"] == 0.3].to_dict("records")
+    assert 0 < pair["p_dropout"] <= 1
+    assert (pair["p_dropout"], pair["significant_dropout"]) == (
+        dropout["p"],
+        dropout["significant"],
+    )
+    (told,) = alone.to_dict()["verdicts"]
+    assert told["p_dropout"] == pytest.approx(pair["p_dropout"])
 
 
 def test_the_four_results_stand_side_by_side(

@@ -268,7 +268,7 @@ def test_live_is_what_the_library_says_to_the_bit(
     assert (told["original"], told["focused"], told["dual"]) == after
     assert told["focused_drop"] == drops(after[0], after[1])
     assert told["dual_drop"] == drops(after[0], after[2])
-    altered = perturb(one.images, change, relevant_boxes(values))
+    altered = perturb(one.images, change, values)
     assert np.array_equal(_picture(told["original_png"]), _eight(one.images))
     for mode in ("focused", "dual"):
         copy = blend(one.images, altered, values, mode)

@@ -126,6 +126,9 @@ def test_sparsity_marks_layers_and_shows_verdicts_whole(models: Path, tmp_path: 
     assert max(len(line) for line in lines[:end] if line.startswith(" ")) <= 80
     (pair,) = (line for line in lines if re.match(r" demo/vit +demo/vit@", line))
     assert pair.split()[-2:] == ["not", "shown"]
+    assert "p_dropout" in text
+    assert "P under dropout (p_dropout): permutation test with 30% of the labels left out" in text
+    assert "p, 30% left out" in (tmp_path / "a.html").read_text()
     assert "Verdict: not shown = no difference shown." in text
 
 

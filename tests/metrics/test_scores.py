@@ -47,7 +47,7 @@ def test_the_columns_of_a_plain_call(scores: sightline.Scores) -> None:
     for name in ("dice", "precision", "recall", "lift"):
         kinds += [name, f"{name}_chance"]
     at = {f"{kind}@{p}" for kind in kinds for p in (95, 90, 85, 80, 75, 70, 60, 50)}
-    assert set(scores) == free | {"best_iou"} | at
+    assert set(scores) == free | {"best_iou", "best_iou_percentile"} | at
     assert scores.regions is not None
     regional = {"annotation_area", "coverage", "coverage_chance", "pointing", "pointing_chance"}
     assert set(scores.regions) == regional | at
@@ -384,7 +384,7 @@ def test_rows_equal_those_of_a_loop(scores: sightline.Scores) -> None:
         return f"image-{index // 3}", layers[index]
 
     def keep(metric: str, _: str) -> bool:
-        return metric in metrics.METRICS or metric == "top_k_any_chance"
+        return metric in metrics.METRICS or metric in ("top_k_any_chance", "best_iou_percentile")
 
     assert found == plain_rows(scores, keep, key, visible)
     assert set(rows["model"].to_pylist()) == {"vit"}

@@ -24,7 +24,17 @@ from sightline.prototypes._changes import CHANGES
 from sightline.records import InputError, UnknownNameError
 from tests.reference import perturbations as slow
 
+
+def _map(image: Any, box: Any) -> torch.Tensor:
+    """Return a map of the size of an image that is 1 in a box and 0 elsewhere."""
+    values = torch.zeros(1, *image.shape[-2:])
+    x0, y0, x1, y1 = (int(end) for end in box)
+    values[0, y0:y1, x0:x1] = 1
+    return values
+
+
 BOXES = torch.tensor([[0, 0, 4, 2], [2, 1, 9, 7], [0, 0, 13, 9], [5, 5, 6, 6]])
+MAPS = torch.cat([_map(torch.empty(9, 13), box) for box in BOXES])
 CHECKED = [
     ("brightness", {"factor": 0.3}),
     ("brightness", {"factor": 1.7}),
@@ -44,6 +54,7 @@ CHECKED = [
     ("distortion", {"direction": "horizontal", "periods": 2, "amplitude": 3.3}),
     ("distortion", {"direction": "vertical", "periods": 1.5, "amplitude": 20}),
     ("distortion", {"periods": 0}),
+    ("distortion", {"side": "longest"}),
 ]
 
 
@@ -68,7 +79,7 @@ def test_a_change_is_that_of_slow_loops(
     images: torch.Tensor, kind: str, params: dict[str, Any]
 ) -> None:
     perturbation = _one(kind, params)
-    found = perturb(images, perturbation, BOXES)
+    found = perturb(images, perturbation, MAPS)
     full = dict(perturbation.steps[0].params)
     for image, box, one in zip(images.double().numpy(), BOXES, found.numpy(), strict=True):
         np.testing.assert_allclose(one, slow.perturbed(image, kind, full, box), atol=3e-6)
@@ -79,12 +90,12 @@ def test_a_change_is_that_of_slow_loops(
 
 def test_steps_are_done_one_after_the_other(images: torch.Tensor) -> None:
     steps = (Step("hue", {"factor": 0.3}), Step("contrast"), Step("distortion"), Step("blur"))
-    found = perturb(images, Perturbation("all", steps), BOXES)
+    found = perturb(images, Perturbation("all", steps), MAPS)
     expected = images
     for step in steps:
-        expected = perturb(expected, Perturbation(step.type, (step,)), BOXES)
+        expected = perturb(expected, Perturbation(step.type, (step,)), MAPS)
     assert torch.equal(found, expected)
-    back = perturb(images, Perturbation("all", steps[::-1]), BOXES)
+    back = perturb(images, Perturbation("all", steps[::-1]), MAPS)
     assert not torch.allclose(found, back, atol=1e-3)
 
 
@@ -101,7 +112,7 @@ def test_colours_are_those_of_pillow_but_for_its_rounding(
     images: torch.Tensor, kind: str, enhance: Any, factor: float
 ) -> None:
     bytes_ = (images * 255).round()
-    found = perturb(bytes_ / 255, _one(kind, {"factor": factor}), BOXES) * 255
+    found = perturb(bytes_ / 255, _one(kind, {"factor": factor}), MAPS) * 255
     for one, ours in zip(bytes_.byte(), found, strict=True):
         picture = Image.fromarray(one.permute(1, 2, 0).contiguous().numpy())
         theirs = np.asarray(enhance(picture).enhance(factor), float)
@@ -110,7 +121,7 @@ def test_colours_are_those_of_pillow_but_for_its_rounding(
 
 @pytest.mark.parametrize("factor", [-0.4, 0.2])
 def test_hue_turns_as_in_skimage_and_value_stays(images: torch.Tensor, factor: float) -> None:
-    found = perturb(images, _one("hue", {"factor": factor}), BOXES)
+    found = perturb(images, _one("hue", {"factor": factor}), MAPS)
     for before, after in zip(images.numpy(), found.numpy(), strict=True):
         hsv = color.rgb2hsv(before.astype(float), channel_axis=0)
         hsv[0] = (hsv[0] + factor) % 1
@@ -120,7 +131,7 @@ def test_hue_turns_as_in_skimage_and_value_stays(images: torch.Tensor, factor: f
 
 def test_a_hue_shift_moves_brightness_as_seen() -> None:
     yellow = torch.tensor([1.0, 1.0, 0.0]).view(1, 3, 1, 1)
-    blue = perturb(yellow, _one("hue", {"factor": 0.5}), torch.tensor([[0, 0, 1, 1]]))
+    blue = perturb(yellow, _one("hue", {"factor": 0.5}), _map(yellow, [0, 0, 1, 1]))
     lightness = [
         color.rgb2lab(each[0].permute(1, 2, 0).numpy())[0, 0, 0] for each in (yellow, blue)
     ]
@@ -130,7 +141,9 @@ def test_a_hue_shift_moves_brightness_as_seen() -> None:
 @pytest.mark.parametrize("shape", [(31, 40), (5, 7), (1, 9), (1, 1)])
 def test_blur_mirrors_the_image_also_where_the_kernel_is_larger(shape: tuple[int, int]) -> None:
     image = np.random.default_rng(1).random((1, 3, *shape))
-    found = perturb(torch.from_numpy(image), _one("blur", {"ksize": 51, "sigma": 6}), BOXES[:1])
+    found = perturb(
+        torch.from_numpy(image), _one("blur", {"ksize": 51, "sigma": 6}), _map(image, [0, 0, 1, 1])
+    )
     line = np.exp(-0.5 * (np.arange(-25, 26) / 6) ** 2)
     expected = image
     for axis in (2, 3):
@@ -140,10 +153,11 @@ def test_blur_mirrors_the_image_also_where_the_kernel_is_larger(shape: tuple[int
 
 def test_distortion_samples_between_pixels_as_scipy_does() -> None:
     rng = np.random.default_rng(3)
-    image, boxes = rng.random((2, 3, 20, 30)), torch.tensor([[3, 2, 14, 9], [0, 0, 30, 20]])
-    found = perturb(torch.from_numpy(image), _one("distortion", {"direction": "vertical"}), boxes)
+    image, boxes = rng.random((2, 3, 20, 30)), [[3, 2, 14, 9], [0, 0, 30, 20]]
+    maps = torch.cat([_map(image, box) for box in boxes])
+    found = perturb(torch.from_numpy(image), _one("distortion", {"direction": "vertical"}), maps)
     rows, columns = np.mgrid[:20, :30].astype(float)
-    for one, box, ours in zip(image, boxes.tolist(), found.numpy(), strict=True):
+    for one, box, ours in zip(image, boxes, found.numpy(), strict=True):
         moved = rows - 7 * np.sin(2 * np.pi * 5 * columns / (box[2] - box[0]))
         for channel, seen in zip(one, ours, strict=True):
             theirs = ndimage.map_coordinates(channel, [moved, columns], order=1, mode="nearest")
@@ -154,12 +168,12 @@ def test_distortion_moves_whole_pixels_exactly_and_holds_the_edge() -> None:
     line = torch.tensor([0.9, 0.1, 0.2, 0.3, 0.4])
     image = line.expand(1, 3, 4, 5).contiguous()
     wave = _one("distortion", {"periods": 1, "amplitude": 2, "direction": "horizontal"})
-    found = perturb(image, wave, torch.tensor([[1, 0, 5, 1]]))[0, 0]  # a box of four pixels
+    found = perturb(image, wave, _map(image, [1, 0, 5, 1]))[0, 0]  # a box of four pixels
     assert torch.equal(found[0], line)
     assert torch.equal(found[1], line[[0, 0, 0, 1, 2]])
     assert torch.equal(found[3], line[[2, 3, 4, 4, 4]])
     down = _one("distortion", {"periods": 1, "amplitude": 2, "direction": "vertical"})
-    turned = perturb(image.mT.contiguous(), down, torch.tensor([[0, 0, 4, 1]]))[0, 0]
+    turned = perturb(image.mT.contiguous(), down, _map(image.mT, [0, 0, 4, 1]))[0, 0]
     assert torch.equal(turned, found.mT)
 
 
@@ -167,12 +181,12 @@ def test_the_width_of_the_box_gives_the_frequency_not_its_height() -> None:
     image = torch.rand(1, 3, 12, 12, generator=torch.Generator().manual_seed(0))
     wave = _one("distortion")
     wide, tall, far = (
-        perturb(image, wave, torch.tensor([box]))
+        perturb(image, wave, _map(image, box))
         for box in ([0, 0, 8, 3], [0, 0, 8, 12], [4, 1, 12, 5])
     )
     assert torch.equal(wide, tall)
     assert torch.equal(wide, far)
-    assert not torch.equal(wide, perturb(image, wave, torch.tensor([[0, 0, 7, 3]])))
+    assert not torch.equal(wide, perturb(image, wave, _map(image, [0, 0, 7, 3])))
 
 
 def test_neutral_parameters_give_the_images_themselves(images: torch.Tensor) -> None:
@@ -181,15 +195,15 @@ def test_neutral_parameters_give_the_images_themselves(images: torch.Tensor) -> 
         for param in spec.params:
             if param.neutral is not None:
                 seen.add(kind)
-                same = perturb(images, _one(kind, {param.name: param.neutral}), BOXES)
+                same = perturb(images, _one(kind, {param.name: param.neutral}), MAPS)
                 assert torch.equal(same, images), kind
     assert seen == set(PERTURBATIONS)
 
 
 def test_images_do_not_depend_on_each_other(images: torch.Tensor) -> None:
     for perturbation in default_perturbations():
-        found = perturb(images, perturbation, BOXES)
-        parts = zip(images.split(1), BOXES.split(1), strict=True)
+        found = perturb(images, perturbation, MAPS)
+        parts = zip(images.split(1), MAPS.split(1), strict=True)
         alone = [perturb(image, perturbation, box) for image, box in parts]
         near = 1e-6 if perturbation.name == "blur" else 0.0  # a product of matrices may be blocked
         assert torch.allclose(found, torch.cat(alone), atol=near, rtol=0)
@@ -198,11 +212,11 @@ def test_images_do_not_depend_on_each_other(images: torch.Tensor) -> None:
 
 def test_bright_images_do_not_wrap_around() -> None:
     white = torch.ones(1, 3, 30, 30)
-    boxes = torch.tensor([[0, 0, 30, 30]])
+    maps = torch.ones(1, 30, 30)
     for kind in ("brightness", "contrast", "saturation"):
-        assert torch.equal(perturb(white, _one(kind, {"factor": 1.9}), boxes), white)
+        assert torch.equal(perturb(white, _one(kind, {"factor": 1.9}), maps), white)
     for perturbation in default_perturbations()[1:]:
-        np.testing.assert_allclose(perturb(white, perturbation, boxes).numpy(), 1, atol=1e-6)
+        np.testing.assert_allclose(perturb(white, perturbation, maps).numpy(), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -216,14 +230,14 @@ def test_bright_images_do_not_wrap_around() -> None:
 )
 def test_what_is_no_image_is_refused(bad: torch.Tensor, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        perturb(bad, _one("hue"), BOXES[:1])
+        perturb(bad, _one("hue"), MAPS[:1])
 
 
-def test_boxes_that_do_not_fit_are_refused(images: torch.Tensor) -> None:
-    with pytest.raises(InputError, match=r"boxes must be \(4, 4\), .* got \(1, 4\)"):
-        perturb(images, _one("hue"), BOXES[:1])
-    with pytest.raises(InputError, match="one pixel wide"):
-        perturb(images, _one("distortion"), torch.zeros(4, 4))
+def test_maps_that_do_not_fit_are_refused(images: torch.Tensor) -> None:
+    with pytest.raises(InputError, match=r"values must be \(4, 9, 13\), .* got \(1, 9, 13\)"):
+        perturb(images, _one("hue"), MAPS[:1])
+    with pytest.raises(InputError, match="values must lie from 0 to 1, got 0 to 2"):
+        perturb(images, _one("distortion"), 2 * MAPS)
 
 
 @pytest.mark.parametrize("area", [0.1, 0.25, 1 / 117, 1.0])
@@ -233,6 +247,48 @@ def test_boxes_hold_the_highest_pixels_with_all_that_tie(area: float) -> None:
     found = relevant_boxes(torch.from_numpy(maps), area)
     assert found.tolist() == [slow.box_of(one, area) for one in maps]
     assert found[2].tolist() == [0, 0, 13, 9]
+
+
+def test_a_lowest_value_that_fills_up_the_area_is_not_in_the_box() -> None:
+    """Of a map that is 0 but for one cell the box was the whole image."""
+    maps = torch.zeros(3, 20, 20)
+    maps[:, 4:6, 7:12] = 0.5  # 2.5% of the pixels, where 10% are to be highest
+    maps[1] -= 1
+    maps[2] = 0.2
+    cell, signed, constant = relevant_boxes(maps).tolist()
+    assert cell == signed == [7, 4, 12, 6]
+    assert constant == [0, 0, 20, 20]
+    assert cell == slow.box_of(maps[0].numpy(), 0.1)
+
+
+def test_a_box_can_hold_what_is_above_a_value() -> None:
+    maps = torch.linspace(0, 1, 11).expand(1, 5, 11)
+    assert relevant_boxes(maps, threshold=0.55).tolist() == [[6, 0, 11, 5]]
+    assert relevant_boxes(maps, threshold=2).tolist() == [[0, 0, 11, 5]]  # the whole image
+
+
+def test_the_period_follows_the_box_and_the_side_that_are_asked_for() -> None:
+    image = torch.rand(1, 3, 40, 40, generator=torch.Generator().manual_seed(1))
+    values = torch.zeros(1, 40, 40)
+    values[0, 5:9, 3:13] = 1  # a tenth of the pixels above, and more above 0.3
+    values[0, 9:30, 3:15] = 0.5
+    values[0, 20:22, 20:40] = 0.25
+
+    def waves(box: str, side: str) -> torch.Tensor:
+        return perturb(image, _one("distortion", {"box": box, "side": side}), values)
+
+    for box, side, same in [
+        ("threshold", "width", [3, 0, 15, 1]),
+        ("threshold", "longest", [3, 0, 28, 1]),
+    ]:
+        expected = perturb(image, _one("distortion"), _map(image, same))
+        assert torch.equal(waves(box, side), expected)
+    top = relevant_boxes(values)[0].tolist()
+    assert torch.equal(waves("top_area", "width"), perturb(image, _one("distortion"), values))
+    assert top == [3, 5, 15, 30]
+    lone = _map(image, [2, 3, 4, 9])
+    tall = perturb(image, _one("distortion", {"side": "longest"}), lone)
+    assert torch.equal(tall, perturb(image, _one("distortion"), _map(image, [2, 3, 8, 9])))
 
 
 def test_the_box_of_a_map_that_says_nothing_is_the_whole_image() -> None:
@@ -249,7 +305,7 @@ def test_the_box_of_a_map_that_says_nothing_is_the_whole_image() -> None:
 def test_blends_follow_the_map(images: torch.Tensor) -> None:
     values = torch.rand(4, 9, 13, generator=torch.Generator().manual_seed(2))
     values[0], values[1] = 0, 1
-    changed = perturb(images, _one("hue"), BOXES)
+    changed = perturb(images, _one("hue"), MAPS)
     found = {mode: blend(images, changed, values, mode) for mode in ("focused", "dual", "global")}
     for mode, blends in found.items():
         for image, other, one, ours in zip(
@@ -273,7 +329,7 @@ def test_blends_of_an_image_with_itself_are_the_image(images: torch.Tensor) -> N
 
 def test_a_soft_blend_greys_out() -> None:
     red = torch.tensor([1.0, 0.0, 0.0]).view(1, 3, 1, 1)
-    cyan = perturb(red, _one("hue", {"factor": 0.5}), torch.tensor([[0, 0, 1, 1]]))
+    cyan = perturb(red, _one("hue", {"factor": 0.5}), torch.ones(1, 1, 1))
     assert cyan.flatten().tolist() == [0.0, 1.0, 1.0]
     assert blend(red, cyan, torch.full((1, 1, 1), 0.5), "focused").flatten().tolist() == [0.5] * 3
 
@@ -307,7 +363,13 @@ def test_the_table_is_whole_and_has_the_usual_defaults() -> None:
         "saturation": {"factor": 0.3},
         "hue": {"factor": 0.2},
         "blur": {"ksize": 21, "sigma": 2.0},
-        "distortion": {"periods": 5.0, "amplitude": 7.0, "direction": "both"},
+        "distortion": {
+            "periods": 5.0,
+            "side": "width",
+            "box": "top_area",
+            "amplitude": 7.0,
+            "direction": "both",
+        },
     }
     for kind, spec in PERTURBATIONS.items():
         assert spec.type == kind
@@ -327,7 +389,10 @@ def test_descriptions_say_the_values() -> None:
         "saturation times 0.3",
         "hue shifted by 0.2 of the circle",
         "Gaussian blur of 21 pixels, sigma 2",
-        "sinus distortion, 5 periods over the box, amplitude 7 pixels, both",
+        (
+            "sinus distortion, 5 periods over the width of the box (top_area), amplitude 7 "
+            "pixels, both"
+        ),
     ]
 
 

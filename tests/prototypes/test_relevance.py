@@ -72,11 +72,45 @@ def test_a_constant_map_scores_chance(mode: str, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("level", [0.0, -1.0])
-def test_a_map_of_nothing_has_no_energy_and_chance_by_its_top(level: float) -> None:
+def test_a_map_of_nothing_is_undefined(level: float) -> None:
     inside = _square(8, 8, 0, 0, 4, 2)
     found = relevance(_attributed(np.full((1, 2, 2), level), 8, 8), inside)
-    assert np.isnan([found.energy[0], found.energy_raw[0]]).all()
-    assert found.mask[0] == pytest.approx(1 / 8, abs=1e-12)
+    assert np.isnan([found.mask[0], found.energy[0], found.energy_raw[0]]).all()
+    assert found.chance[0] == 1 / 8
+    assert found.reasons == ["the map is 0 everywhere"]
+
+
+def test_fewer_positive_pixels_than_the_area_leave_mask_relevance_undefined() -> None:
+    """Zeros filled up the selection: a cell wholly on the object drifted towards chance."""
+    values = np.zeros((4, 10, 10), np.float32)
+    values[0, 0, :9] = 1  # 9% of the pixels, all of them on the object
+    values[1, 0, :10] = 1  # 10%: just enough
+    values[2, 0, :9] = 1  # enough of the half of the pixels that counts
+    values[3, 0, :9] = 1  # no object
+    inside = np.repeat(_square(10, 10, 0, 0, 5, 10), 4, 0)
+    inside[3] = False
+    counted = np.ones_like(inside)
+    counted[2, 5:] = False
+    attributed = Attributed(torch.from_numpy(values), torch.from_numpy(values))
+    found = relevance(attributed, inside, 0.1, counted)
+    few = "fewer pixels of the map are above 0 than area_percentage selects"
+    assert found.reasons == [few, "", "", "nothing is annotated on the image"]
+    assert np.isnan(found.mask).tolist() == [True, False, False, True]
+    assert found.mask[1] == found.mask[2] == 1
+    assert found.energy[:3].tolist() == [1, 1, 1]  # which needs no selection
+    assert relevance(attributed, inside, 0.09, counted).mask[0] == 1
+
+
+def test_one_cell_of_a_real_grid_has_no_mask_relevance() -> None:
+    """What `location=cell` gives: one of 14 x 14 cells is 2% of the pixels."""
+    cell = np.zeros((1, 14, 14))
+    cell[0, 5, 6] = 1
+    inside = _square(224, 224, 60, 60, 120, 140)
+    for mode in ("bilinear", "cubic"):
+        found = relevance(_attributed(cell, 224, 224, mode), inside)
+        assert np.isnan(found.mask[0])
+        assert found.energy[0] == pytest.approx(1, abs=1e-3)
+    assert relevance(_attributed(cell, 224, 224), inside, 0.02).mask[0] == pytest.approx(1)
 
 
 def test_no_object_is_undefined_and_all_object_is_one() -> None:

@@ -119,7 +119,8 @@ def _always(groups: Sequence[Group]) -> dict[str, float]:
         f"top_k_pointing_chance@k{TOP}": g,
         f"top_k_any@k{TOP}": math.nan,
         f"top_k_any_chance@k{TOP}": _any_of(N, P, TOP),
-        "best_iou": _best_iou(groups),
+        "best_iou": _best_iou(groups)[0],
+        "best_iou_percentile": _best_iou(groups)[1],
     }
     if N >= TOP:
         columns[f"top_k_pointing@k{TOP}"] = _ratio(_inside_of_top(groups, Fraction(TOP)), TOP)
@@ -184,15 +185,17 @@ def _any_of(pixels: int, inside: int, drawn: int) -> float:
     return _ratio(ways - math.comb(pixels - inside, drawn), ways)
 
 
-def _best_iou(groups: Sequence[Group]) -> float:
-    P = _inside(groups)
+def _best_iou(groups: Sequence[Group]) -> tuple[float, float]:
+    """The largest IoU, and the share of the pixels below its threshold in percent."""
+    P, count = _inside(groups), sum(group.pixels for group in groups)
     pixels = inside = 0
-    best = 0.0
+    best = percentile = 0.0
     for group in groups:
         pixels += group.pixels
         inside += group.inside
-        best = max(best, _ratio(inside, pixels + P - inside))
-    return best
+        if (iou := _ratio(inside, pixels + P - inside)) > best:
+            best, percentile = iou, 100 * (count - pixels) / count
+    return (best, percentile) if P else (math.nan, math.nan)
 
 
 # Curves

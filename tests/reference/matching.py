@@ -146,6 +146,8 @@ def mask(values: Any, inside: Any, counted: Any, area: float) -> float:
     if not any(inside[p] for p in pixels):
         return math.nan
     budget = left = area * len(pixels)
+    if sum(float(values[p]) > 0 for p in pixels) < budget - 1e-9:
+        return math.nan
     hits = 0.0
     for value in sorted({max(float(values[p]), 0.0) for p in pixels}, reverse=True):
         equal = [p for p in pixels if max(float(values[p]), 0.0) == value]

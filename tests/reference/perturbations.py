@@ -73,9 +73,11 @@ def blurred(image: Floats, ksize: int, sigma: float) -> Floats:
 def distorted(image: Floats, params: Mapping[str, Any], box: Any) -> Floats:
     _, height, width = image.shape
     periods, amplitude = float(params["periods"]), float(params["amplitude"])
+    width_of, height_of = float(box[2] - box[0]), float(box[3] - box[1])
+    side = max(width_of, height_of) if params["side"] == "longest" else width_of
 
     def wave(place: int) -> float:
-        return amplitude * math.sin(2 * math.pi * periods * place / float(box[2] - box[0]))
+        return amplitude * math.sin(2 * math.pi * periods * place / side)
 
     found = image.copy()
     if params["direction"] != "vertical":
@@ -94,10 +96,13 @@ def distorted(image: Floats, params: Mapping[str, Any], box: Any) -> Floats:
 
 
 def box_of(values: Floats, area: float) -> list[int]:
-    """The box around the highest pixels, ties among them."""
+    """The box around the highest pixels, ties among them, without a lowest value that fills up."""
     ordered = sorted(values.ravel().tolist(), reverse=True)
-    least = ordered[max(1, math.ceil(round(area * len(ordered), 9))) - 1]
-    rows, columns = np.nonzero(values >= least)
+    count = max(1, math.ceil(round(area * len(ordered), 9)))
+    high = values >= ordered[count - 1]
+    if ordered[count - 1] == ordered[-1] != ordered[0] and high.sum() > count:
+        high = values > ordered[-1]
+    rows, columns = np.nonzero(high)
     return [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
 
 

@@ -43,7 +43,7 @@ def relevance(**change: Any) -> pd.DataFrame:
     row = {
         "kind": "prototype", "measure": "energy_relevance", "value": 0.6, "low": 0.5, "high": 0.7,
         "chance": 0.2, "difference": 0.4, "difference_low": 0.3, "difference_high": 0.5,
-        "lines": 12, "undefined": 1, "images": 11,
+        "lines": 12, "undefined": 1, "images": 11, "reasons": "1: the map is 0 everywhere",
     }  # fmt: skip
     rows = [row, {**row, "measure": "mask_relevance"}]
     return pd.DataFrame([{**one, **change} for one in rows])
@@ -90,16 +90,27 @@ def found(head: str, one: Benchmarked) -> Finding:
 @pytest.mark.parametrize(
     ("change", "tone", "said"),
     [
-        ({}, "good", "chance 0.200 (12 prototypes on 11 images). The intervals of the difference"),
+        (
+            {},
+            "good",
+            "chance 0.200 (12 prototypes on 11 images); energy undefined of the difference",
+        ),
         ({"difference_low": -0.6, "difference_high": -0.1}, "bad", "less than chance"),
         ({"difference_low": -0.1}, "doubt", "not shown to be more than chance"),
-        ({"value": math.nan}, "doubt", "Nothing is annotated"),
+        ({"value": math.nan}, "doubt", "energy undefined (1: the map is 0 everywhere); mask un"),
     ],
 )
 def test_relevance_is_read_against_chance(change: dict[str, Any], tone: str, said: str) -> None:
     one = found("Do prototypes lie on the object?", given(relevance=relevance(**change)))
     assert one.tone == tone
     assert said in one.text
+
+
+def test_why_a_measure_is_undefined_stands_beside_it() -> None:
+    one = found("Do prototypes lie on the object?", given())
+    assert "; mask undefined (1: the map is 0 everywhere)." in one.text
+    page = words(benchmark_html(given()))
+    assert "Undefined, prototypes, mask: 7.7% (1: the map is 0 everywhere)." in page
 
 
 def test_one_measure_above_chance_is_not_enough() -> None:

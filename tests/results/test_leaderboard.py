@@ -334,6 +334,30 @@ def test_stored_chance_is_used_where_no_formula_gives_it(made: Made, results: Re
     assert line["chance"] == pytest.approx(chance[kept].mean())
 
 
+def test_best_iou_has_the_quartiles_of_its_percentile(tmp_path: Path) -> None:
+    kinds = [kind for kind in KINDS if kind.method in ("cls", "random", "center")]
+    made = make_store(tmp_path / "s", metrics=("iou", "best_iou"), kinds=kinds)
+    results = open_results(made.path)
+    for layer in ("best", "split", "all"):
+        board = results.leaderboard("best_iou", layer=layer)
+        assert "best percentile" in board.attrs["note"]
+        line = find(board[board["layer"].fillna(-1) != 2], method="center")
+        rows = made.rows[made.rows["region"].isna()].query("method == 'center'")
+        values = rows.query("metric == 'best_iou_percentile'")["value"].dropna()
+        expected = np.quantile(values, (0.25, 0.5, 0.75))
+        names = ["percentile_q1", "percentile_median", "percentile_q3"]
+        assert line[names].tolist() == pytest.approx(expected.tolist())
+        assert (board["percentile_q1"] <= board["percentile_q3"]).all()
+        assert board["percentile_median"].between(0, 100).all()
+    board = results.leaderboard("best_iou", layer=1, model="demo/vit@seed2", method="cls")
+    rows = made.rows.query("variant == 'seed2' and layer == 1 and metric == 'best_iou_percentile'")
+    assert board["percentile_median"][0] == pytest.approx(rows["value"].median())
+    assert "percentile_median" not in results.leaderboard("iou@90")
+    assert "best_iou_percentile" not in results.metrics
+    names = set(results.query("SELECT DISTINCT metric FROM scores")["metric"])
+    assert names == {"iou", "best_iou"}
+
+
 def test_the_default_metric_is_the_best_documented_one(tmp_path: Path, results: Results) -> None:
     assert results.leaderboard().attrs["metric"] == "iou@90"
     for number, (metrics, first) in enumerate(

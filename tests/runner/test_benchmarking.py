@@ -21,9 +21,9 @@ from sightline.prototypes.perturbations import (
     blend,
     default_perturbations,
     perturb,
-    relevant_boxes,
 )
 from sightline.records import InputError
+from sightline.results import open_benchmark
 from sightline.runner import benchmark_parts, benchmarking
 from sightline.runner.benchmark_plan import BenchmarkPlan, plan_benchmark
 from sightline.runner.benchmarking import parts_left, run_benchmark
@@ -165,7 +165,7 @@ def test_drops_are_of_the_same_prototype_at_the_same_cell(small_benchmark: Path)
         raw = maps[row["proto_idx"]]
         scaled = ((raw - raw.min()) / (raw.max() - raw.min()))[None, None].double()
         values = torch.nn.functional.interpolate(scaled, (64, 64), mode="bilinear")[0].float()
-        perturbed = perturb(image, made[row["perturbation"]], relevant_boxes(values))
+        perturbed = perturb(image, made[row["perturbation"]], values)
         assert row["original_score"] == pytest.approx(float(maps.max()), abs=1e-5)
         for name, distance in (("focused", ""), ("dual", "dual_")):
             copy = blend(image, perturbed, values, name)  # type: ignore[arg-type]
@@ -513,3 +513,144 @@ def test_parts_hold_as_many_pairs_as_go_through_the_model_at_once() -> None:
 
 def _stages(plan: BenchmarkPlan) -> list[str]:
     return list(dict.fromkeys(part.stage for part in plan.parts))
+
+
+# --- where CaBRNet does otherwise -----------------------------------------------------------------
+
+
+def test_one_cell_alone_has_no_mask_relevance_and_says_why(tmp_path: Path) -> None:
+    """A cell of 8 x 8 is 6% of the pixels after upsampling, where 10% are to be selected."""
+    asked = small_asked("relevance_analysis: {}", params={"location": "cell"})
+    folder = run_benchmark(asked, tmp_path / "out").path
+    rows = pq.read_table(folder / "relevance.parquet").to_pylist()
+    few = "fewer pixels of the map are above 0 than area_percentage selects"
+    assert {row["reason"] for row in rows} == {few}
+    assert all(np.isnan(row["mask_relevance"]) and row["energy_relevance"] >= 0 for row in rows)
+    assert (folder / "patch_relevance.csv").read_text().splitlines()[1].split(",")[2] == ""
+    for one in open_benchmark(folder).relevance_means:
+        total = PROTOTYPES if one.kind == "prototype" else COUNT
+        if one.measure == "mask_relevance":
+            assert (one.lines, one.undefined, one.undefined_fraction) == (0, total, 1.0)
+            assert one.reasons == f"{total}: {few}"
+        else:
+            assert (one.lines, one.undefined, one.reasons) == (total, 0, "")
+    small = small_asked("relevance_analysis: {area_percentage: 0.01}", params={"location": "cell"})
+    found = open_benchmark(run_benchmark(small, tmp_path / "small").path)
+    assert [one.undefined for one in found.relevance_means] == [0, 0, 0, 0]
+
+
+def _class_specific_model() -> Any:
+    """Return the small model with prototypes of two of its four classes, and one of both."""
+    model = small_model()
+    weights = torch.zeros(len(STYLES), PROTOTYPES)
+    weights[0, [0, 1]] = weights[1, [2, 3]] = 1.0
+    weights[[0, 1], 4] = 0.5  # belongs to both
+    weights[[2, 3], 5] = torch.tensor([-1.0, -2.0])  # to none: it only speaks against
+    model.network.classifier.weight.data[:] = weights
+    return model
+
+
+def test_prototypes_can_be_those_of_the_predicted_class_alone(tmp_path: Path) -> None:
+    asked = small_asked(
+        "relevance_analysis: {class_specific: true, num_prototypes: 2}\n"
+        + LOCAL.format("class_specific: true, num_prototypes: 4"),
+        model=_class_specific_model(),
+    )
+    folder = run_benchmark(asked, tmp_path / "out").path
+    own = {STYLES[0]: {0, 1, 4}, STYLES[1]: {2, 3, 4}, STYLES[2]: set(), STYLES[3]: set()}
+    rows = pq.read_table(folder / "relevance.parquet").to_pylist()
+    patches = [row for row in rows if row["kind"] == "patch"]
+    predicted = [STYLES[n] for n in asked.model.logits(list(DATA.open())).argmax(1).tolist()]
+    expected = []
+    for number, name in enumerate(predicted):
+        best = _similarities(DATA.open()[number]).flatten(1).amax(1)
+        order = sorted(own[name], key=lambda n, best=best: -float(best[n]))
+        expected += [(number, prototype) for prototype in order[:2]]
+    assert expected
+    assert [(row["img_id"], row["proto_idx"]) for row in patches] == expected
+    drops = pq.read_table(folder / "drops.parquet").to_pylist()
+    several = {(n, p) for n, name in enumerate(predicted) for p in own[name]}
+    assert {(row["img_id"], row["proto_idx"]) for row in drops} == several
+    assert len(drops) == len(several)
+    counts = json.loads((folder / "benchmark.json").read_text())["counts"]
+    none = sum(not own[name] for name in predicted)
+    assert counts["unmatched_patches"] == counts["unmatched_drops"] == none
+    for others in ("num_prototypes: 2", "num_prototypes: 2, class_specific: false"):
+        other = small_asked(f"relevance_analysis: {{{others}}}", model=_class_specific_model())
+        with pytest.raises(InputError, match="holds a benchmark of other settings"):
+            run_benchmark(other, folder)
+
+
+def test_images_without_a_prototype_of_their_class_are_skipped_and_counted(tmp_path: Path) -> None:
+    model = _class_specific_model()
+    model.network.classifier.weight.data[:] = 0
+    model.network.classifier.weight.data[3] = -1.0  # nothing belongs to any class
+    asked = small_asked(
+        f"relevance_analysis: {{class_specific: true}}\n{LOCAL.format('class_specific: true')}",
+        model=model,
+    )
+    folder = run_benchmark(asked, tmp_path / "out").path
+    rows = pq.read_table(folder / "relevance.parquet").to_pylist()
+    assert {row["kind"] for row in rows} == {"prototype"}
+    assert pq.read_table(folder / "drops.parquet").num_rows == 0
+    counts = json.loads((folder / "benchmark.json").read_text())["counts"]
+    assert (counts["unmatched_patches"], counts["unmatched_drops"]) == (COUNT, COUNT)
+    found = open_benchmark(folder)
+    assert [one.lines for one in found.relevance_means] == [PROTOTYPES, PROTOTYPES, 0, 0]
+    assert found.global_stats().covered == ()
+
+
+def test_the_cell_of_a_prototype_is_its_source_or_the_most_similar_one(tmp_path: Path) -> None:
+    sources = tuple(
+        Source("Gothic", seed=4, index=0, cell=(n, 1), box=(0, 0, 8, 8), similarity=1.0)
+        for n in range(PROTOTYPES)
+    )
+    image = DataChoice("facades", count=1, options={"seed": 4}).open()[0]
+    best = [divmod(int(one.argmax()), 8) for one in _similarities(image)]
+    assert best != [(n, 1) for n in range(PROTOTYPES)]
+    for cell, expected in (("source", [one.cell for one in sources]), ("most_similar", best)):
+        config = f"relevance_analysis: {{sampling_ratio: 13, prototype_cell: {cell}}}"
+        asked = small_asked(config, model=small_model(sources))
+        folder = run_benchmark(asked, tmp_path / cell).path
+        rows = pq.read_table(folder / "relevance.parquet").to_pylist()[:PROTOTYPES]
+        assert [(row["row"], row["column"]) for row in rows] == expected
+        for row, (y, x) in zip(rows, expected, strict=True):
+            score = _similarities(image)[row["proto_idx"], y, x]
+            assert row["score"] == pytest.approx(float(score), abs=1e-5)
+
+
+def test_the_box_of_the_distortion_belongs_to_the_settings(tmp_path: Path) -> None:
+    text = (
+        "local_perturbation_analysis: {sampling_ratio: 13, perturbations: "
+        "{wave: {type: distortion, params: {%s}}}}"
+    )
+    params = {"location": "cell"}
+    usual = run_benchmark(small_asked(text % "", params=params), tmp_path / "usual").path
+    config = text % "distortion_box: threshold, distortion_side: longest"
+    other = small_asked(config, params=params)
+    with pytest.raises(InputError, match=r"distortion_side is .width. there and .longest. here"):
+        run_benchmark(other, usual)
+    found = pq.read_table(run_benchmark(other, tmp_path / "other").path / "drops.parquet")
+    assert "the longest of the box (threshold)" in found["description"][0].as_py()
+    before = pq.read_table(usual / "drops.parquet")
+    assert found["original_score"] == before["original_score"]
+    assert found["focused"] != before["focused"]
+
+
+@pytest.mark.parametrize(
+    ("config", "others", "said"),
+    [
+        (
+            LOCAL.format("score: class_logit, class_specific: true"),
+            {"method": "gradcam"},
+            "class_specific is about prototypes",
+        ),
+        ("relevance_analysis: {prototype_cell: best}", {}, "'source' or 'most_similar'"),
+        (LOCAL.format("class_specific: 1"), {}, "expected true or false, got 1"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(
+    config: str, others: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=said):
+        run_benchmark(small_asked(config, **others), tmp_path / "out")

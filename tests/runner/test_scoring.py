@@ -103,6 +103,8 @@ def has_row(name: str, scoring: Scoring, regional: bool) -> bool:
     asked = {metric.partition("@")[0] for metric in scoring.metrics}
     if figure == "attention_area":
         return token in ("mass60", "mean") or scoring.ties == "include"
+    if figure == "best_iou_percentile":
+        return not regional and "best_iou" in asked
     if figure == "top_k_any_chance" or name.endswith("@tol2"):
         return not regional and figure.removesuffix("_chance") in asked
     return figure in asked and not (regional and METRICS[figure].level != "region")

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from sightline.analysis._material import or_none
+from sightline.analysis.conclusions import SHOWN_RATE
 from sightline.metrics import METRICS
 from sightline.results.leaderboard import layer_column
 from sightline.stats.confidence import interval
@@ -85,6 +86,7 @@ def _verdict(
     sets = material.sets[a.called].minus(material.sets[b.called])
     on_gold = sets.on_gold()
     both = sets.joined()
+    tested = next(band for band in bands if band.rate == SHOWN_RATE)
     return {
         "difference": gaps["iou"].value,
         "low": gaps["iou"].low,
@@ -92,6 +94,8 @@ def _verdict(
         "p": bands[0].p,
         "same_sign": bands[-1].same_sign,
         "significant": bands[-1].significant,
+        "p_dropout": tested.p,
+        "significant_dropout": tested.significant,
         **{
             f"{key}{end}": getattr(gaps[key], field)
             for key in ("recall", "coverage")

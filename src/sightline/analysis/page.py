@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.analysis._material import labelled, records
 from sightline.analysis._svg import Mark, band_chart, interval_chart, span_of
-from sightline.analysis.conclusions import ALPHA, VERDICTS, main_lines, method_of
+from sightline.analysis.conclusions import ALPHA, SHOWN_RATE, VERDICTS, main_lines, method_of
 from sightline.results._wording import line_name
 from sightline.store import write_whole
 
@@ -259,7 +259,8 @@ def _pairs(report: SparsityReport) -> str:
     if not len(frame):
         return ""
     gold = int(frame["joined"].notna().any())
-    heads = ["a − b", "method", "Δ IoU (95% interval)", "p (Holm)", "Δ region recall", "Δ coverage",
+    heads = ["a − b", "method", "Δ IoU (95% interval)", "p (Holm)",
+             f"p, {SHOWN_RATE:.0%} left out (p ≤ {ALPHA:g})", "Δ region recall", "Δ coverage",
              "sign kept", *(["Δ gold + rest (95% interval)"] if gold else []),
              "what can be said"]  # fmt: skip
     rows = []
@@ -272,6 +273,7 @@ def _pairs(report: SparsityReport) -> str:
                 escape(_method(method_of(one), one["layer_a"], one["layer_b"])),
                 _span(one["difference"], one["low"], one["high"]),
                 f"{_p(one['p'])} ({_p(one['p_holm'])})",
+                _test_under_dropout(one),
                 _span(one["recall"], one["recall_low"], one["recall_high"]),
                 _span(one["coverage"], one["coverage_low"], one["coverage_high"]),
                 "–" if math.isnan(one["same_sign"]) else f"{one['same_sign']:.1%}",
@@ -285,11 +287,20 @@ def _pairs(report: SparsityReport) -> str:
         "<p>Labels are left out at random, the same ones for both models, and images are drawn "
         "anew. A difference survives if it is significant with all labels (Holm-corrected "
         f"sign-flip p ≤ {ALPHA:g}) and keeps its sign in 95% of the draws with half of the labels "
-        "gone. The shaded band holds the middle 95% of the draws, the dashed line is the "
+        f"gone. The permutation test under dropout leaves out {SHOWN_RATE:.0%} of the labels: the "
+        f"median p of its draws and, in brackets, the fraction of the draws with p ≤ {ALPHA:g}. "
+        "The shaded band holds the middle 95% of the draws, the dashed line is the "
         "difference with all labels. Beside IoU stand coverage and the recall of single regions: "
         "where these prefer the other model, the data cannot tell who is better.</p>"
         f"{table}{_delta_charts(report)}</section>"
     )
+
+
+def _test_under_dropout(one: dict[str, Any]) -> str:
+    """Return the median p-value of the draws, and how many are significant."""
+    if math.isnan(one["p_dropout"]):
+        return "–"
+    return f"{_p(one['p_dropout'])} ({one['significant_dropout']:.1%})"
 
 
 _CHIPS = {

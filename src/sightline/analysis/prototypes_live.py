@@ -283,7 +283,7 @@ class AskedBenchmark:
             score = prototype_score(self._model, numbers, cells)
             found = perturbed_scores(score, pair.image, pair.values, [perturbation])
             boxes = relevant_boxes(pair.values)
-            altered = perturb(pair.image, perturbation, boxes)
+            altered = perturb(pair.image, perturbation, pair.values)
             focused, dual = (
                 blend(pair.image, altered, pair.values, mode) for mode in ("focused", "dual")
             )

@@ -59,10 +59,13 @@ class SparsityReport:
     dropout : DataFrame
         By line and rate: sensitivity bands of the mean IoU.
     deltas : DataFrame
-        By pair of models and rate: how their difference fares as labels are left out.
+        By pair of models and rate: how their difference fares as labels are left out, with the
+        sign-flip test of `delta_under_dropout` (`p`: median over the draws; `significant`:
+        fraction of the draws with p ≤ 0.05).
     verdicts : DataFrame
         By pair of models: differences in IoU, coverage and recall of single regions, those on
-        the gold set and joined, and what can be said of them.
+        the gold set and joined, what can be said of them, and that test with 30% of the labels
+        left out (`p_dropout`, `significant_dropout`).
     pu : DataFrame
         By line: IoU corrected for unlabelled instances, by counts or over a range of frequencies.
     labelling : DataFrame

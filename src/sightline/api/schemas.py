@@ -643,6 +643,12 @@ class LeaderboardLine(Answer):
         default=None, description="Of recall and lift, which are never read alone: another score."
     )
     beside_value: float | None = Field(default=None, description="Its mean over images.")
+    percentile_q1: float | None = Field(
+        default=None,
+        description="Of best_iou: lower quartile over images of the percentile that gives it.",
+    )
+    percentile_median: float | None = Field(default=None, description="Its median.")
+    percentile_q3: float | None = Field(default=None, description="Its upper quartile.")
     n: int
     undefined: int
     chosen: str
@@ -1441,7 +1447,9 @@ class PrototypeRelevance(Answer):
     difference_low: float | None = Field(description="Lower end of its 95% interval.")
     difference_high: float | None = Field(description="Upper end of its 95% interval.")
     n: int = Field(description="Prototypes or patches that count.")
-    undefined: int = Field(description="Those that do not: nothing is annotated.")
+    undefined: int = Field(description="Those that do not.")
+    undefined_fraction: float | None = Field(description="Fraction of those that do not.")
+    reasons: str = Field(description="Why they do not, each reason with their number.")
     images: int
     values: tuple[float | None, ...] = Field(description="Of each prototype or patch.")
     sentence: str
@@ -1658,6 +1666,7 @@ class PrototypeImage(Answer):
     mask_relevance: float | None = Field(description="Null: not analysed.")
     energy_relevance: float | None = Field(description="Null: not analysed.")
     chance: float | None = Field(description="Share of the image that the object takes.")
+    reason: str | None = Field(description="Why a relevance is null; empty: none is.")
     drops: tuple[PrototypeDrop, ...] = Field(description="By perturbation.")
 
 

@@ -264,7 +264,10 @@ def _plan_lines(plan: "BenchmarkPlan", folder: "BenchmarkFolder", overwrite: boo
         pairs = len(plan.ids("drops")) * min(local.num_prototypes, count)
         copies = pairs * (1 + modes * len(names))
         drops = counted(len(plan.ids("drops")), "image")
-        yield f"Perturbations: {', '.join(names)} of {drops}: {copies:,} copies for the model"
+        most = "at most " if local.class_specific else ""
+        yield (
+            f"Perturbations: {', '.join(names)} of {drops}: {most}{copies:,} copies for the model"
+        )
     left = parts_left(plan, folder, overwrite=overwrite)
     yield f"Parts: {left} of {len(plan.parts)} to do"
     yield f"Results would go to {folder.path}"
@@ -279,6 +282,10 @@ def _summary(found: "StoredBenchmark") -> "Iterator[Table | str]":
         effects = found.effects()
         yield _effects_table(found, [one for one in effects if one.prototype < 0])
         yield from _nature_lines(found)
+    for stage in ("patches", "drops"):
+        if unmatched := found.about["counts"].get(f"unmatched_{stage}"):
+            images = counted(unmatched, "image")
+            yield f"Skipped in {stage}: {images}, no prototype belongs to the predicted class"
     yield f"Results: {found.path}"
 
 
@@ -306,10 +313,9 @@ def _relevance_table(found: "StoredBenchmark") -> "Table":
     right = ("mean", "95% interval", "chance", "above", "count", *lost)
     table = new_table("Do they lie on the object?", ("relevance",), right)
     for one in found.relevance_means:
-        kind = "prototypes" if one.kind == "prototype" else "patches"
         add_row(
             table,
-            f"{kind}, {one.measure.removesuffix('_relevance')}",
+            _relevance_name(one),
             _cell(one.value),
             _between(one.low, one.high),
             _cell(one.chance),
@@ -321,7 +327,17 @@ def _relevance_table(found: "StoredBenchmark") -> "Table":
         "Share of the attribution (energy) and of its top pixels (mask) on what is annotated. "
         "Chance: the share of the image that is."
     )
+    for one in found.relevance_means:
+        if one.undefined:
+            table.caption += (
+                f" Undefined, {_relevance_name(one)}: {one.undefined_fraction:.1%} ({one.reasons})."
+            )
     return table
+
+
+def _relevance_name(one: "RelevanceMean") -> str:
+    kind = "prototypes" if one.kind == "prototype" else "patches"
+    return f"{kind}, {one.measure.removesuffix('_relevance')}"
 
 
 def _above(one: "RelevanceMean") -> str:

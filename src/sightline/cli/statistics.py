@@ -267,9 +267,12 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
 
 
 def _pairs(verdicts: "pd.DataFrame") -> "pd.DataFrame":
-    from sightline.analysis.conclusions import VERDICTS
+    from sightline.analysis.conclusions import SHOWN_RATE, VERDICTS
 
-    columns = ["a", "b", "method", "target", "difference", "p_holm", "same_sign", "verdict"]
+    columns = [
+        *("a", "b", "method", "target", "difference", "p_holm", "p_dropout", "same_sign"),
+        "verdict",
+    ]
     order = verdicts["difference"].abs().sort_values(ascending=False, kind="stable").index
     shown = verdicts.loc[order, columns].rename(
         columns={"difference": "Δ IoU", "same_sign": "sign kept"}
@@ -281,6 +284,10 @@ def _pairs(verdicts: "pd.DataFrame") -> "pd.DataFrame":
         "sign kept: share of draws, half of the labels left out at random, in which the difference "
         "keeps its sign"
     )
+    dropout = (
+        f"p under dropout (p_dropout): permutation test with {SHOWN_RATE:.0%} of the labels left "
+        "out, median of the draws"
+    )
     told = ", ".join(f"{short[kind]} = {kind}" for kind in kinds)
-    shown.attrs["note"] = f"{kept}; verdict: {told}"
+    shown.attrs["note"] = f"{dropout}; {kept}; verdict: {told}"
     return compact(shown)

@@ -43,11 +43,13 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _EXTRA = ("corrected", "images", "selected", "area", "rank", "group", "chosen", "median", "std")
 _BESIDE = ("_chance", "_low", "_high", "_median", "_std")
 _INTERVAL = "95% interval"
+_PERCENTILE = "best percentile"
 _NUMBERS = (
     "layer",
     "layers",
     "chance",
     _INTERVAL,
+    _PERCENTILE,
     "band at 30%",
 )  # columns of texts that are no names
 _NOTHING = "a map that knows nothing"
@@ -196,7 +198,7 @@ def compact(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 def _with_interval(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return a copy of a table whose intervals are one column, where there is room for it."""
-    shown = frame.copy()
+    shown = _with_percentiles(frame.copy())
     if not {"low", "high"} <= set(frame):
         return shown
     low, high = (frame[end].to_numpy(float) for end in ("low", "high"))
@@ -208,6 +210,19 @@ def _with_interval(frame: "pd.DataFrame") -> "pd.DataFrame":
     if {"iou", "coverage"} <= set(frame) and frame["iou"].notna().any():
         shown = shown.drop(columns="coverage")
     return shown.drop(columns=["low", "high"])
+
+
+def _with_percentiles(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table whose quartiles of the best percentile are one column."""
+    names = ["percentile_median", "percentile_q1", "percentile_q3"]
+    if not set(names) <= set(frame):
+        return frame
+    quartiles = frame[names].itertuples(index=False)
+    texts = [
+        "" if one[0] != one[0] else "{:.1f} ({:.1f} to {:.1f})".format(*one) for one in quartiles
+    ]
+    frame.insert(list(frame).index(names[1]), _PERCENTILE, texts)
+    return frame.drop(columns=names)
 
 
 def without_intervals(note: str) -> str:

@@ -51,6 +51,7 @@ from sightline.metrics.location import (
     top_k_pointing_hit,
 )
 from sightline.metrics.overlap import (
+    BestIoU,
     IoU,
     compute_best_iou,
     compute_corrected_iou,
@@ -96,6 +97,7 @@ __all__ = [
     "compute_auc_judd",
     "compute_auc_roc",
     "compute_average_precision",
+    "BestIoU",
     "compute_best_iou",
     "compute_cc",
     "compute_corloc",

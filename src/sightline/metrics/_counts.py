@@ -87,6 +87,8 @@ class RegionCounts:
 class Counts:
     """One pass over a batch: arrays `(maps,)` in float64, and the selected pixels.
 
+    `best_selected` is how many pixels the threshold of the best IoU selects.
+
     `pixels` is one number for all maps, or an array when pixels are ignored. `curves` is `(2,
     POINTS, maps)` in float32: ROC and precision–recall.
     """
@@ -98,6 +100,7 @@ class Counts:
     auc_roc: Array
     average_precision: Array
     best_iou: Array
+    best_selected: Array
     selected: Selected
     regions: RegionCounts | None = None
     curves: Array | None = None

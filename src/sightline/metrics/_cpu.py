@@ -61,7 +61,7 @@ class _Output:
         budgets = len(plan.all)
         return cls(
             np.empty((maps, 3)),
-            np.empty((maps, 4)),
+            np.empty((maps, 5)),
             np.empty((maps, budgets)),
             np.empty((maps, budgets, 4), np.int64),
             np.empty((maps, budgets)),
@@ -259,6 +259,7 @@ def _collect(out: _Output, pixels: int, table: RegionTable | None) -> Counts:
         out.ranking[:, 1],
         out.ranking[:, 2],
         out.ranking[:, 3],
+        out.ranking[:, 4],
         Selected(np.ascontiguousarray(out.budgets.T), *_budgets_first(out.counts)),
         regions,
         None if out.curves is None else out.curves.transpose(1, 2, 0),

@@ -73,12 +73,14 @@ class FusedOrder:
         blocks = triton.cdiv(self.pixels, block)
         self._before = torch.empty((self.count, blocks), dtype=torch.int32, device=device)
         doubled = torch.empty(self.count, dtype=torch.int64, device=device)
-        precision, best = (torch.empty(self.count, dtype=F64, device=device) for _ in range(2))
+        precision, best, chosen = (
+            torch.empty(self.count, dtype=F64, device=device) for _ in range(3)
+        )
         _rank[(self.count,)](
-            self.keys, total, self._before, doubled, precision, best, self.pixels, blocks,
+            self.keys, total, self._before, doubled, precision, best, chosen, self.pixels, blocks,
             **self._sizes,
         )  # fmt: skip
-        self._ranked = doubled, precision, best
+        self._ranked = doubled, precision, best, chosen
 
     def all_finite(self) -> bool:
         """Say whether all values of all maps are finite; the sort goes on meanwhile."""
@@ -88,14 +90,15 @@ class FusedOrder:
         """Return some regions (positions in a table) of maps (positions in this chunk)."""
         return _Regions(self, table, rows, pairs)
 
-    def ranking(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return AUC, average precision and best IoU."""
-        doubled, precision, best = self._ranked
+    def ranking(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return AUC, average precision, best IoU and how many pixels it selects."""
+        doubled, precision, best, chosen = self._ranked
         inside = self.total[:, 0].to(F64)
         outside = self.pixels - inside
         auc = doubled.to(F64) / (2.0 * inside * outside)
         auc = torch.where((inside > 0) & (outside > 0), auc, torch.nan)
-        return auc, precision / inside, torch.where(inside > 0, best, torch.nan)
+        best, chosen = (torch.where(inside > 0, one, torch.nan) for one in (best, chosen))
+        return auc, precision / inside, best, chosen
 
     def at(self, place: Tensor, owner: Tensor | None = None) -> Tensor:
         """Return the values at places of the ascending order, of each map or of an owner's."""
@@ -256,7 +259,7 @@ def _larger(a, b):
 
 @triton.jit
 def _rank(
-    keys, total, before, doubled, precision, best, pixels, blocks, BLOCK: tl.constexpr
+    keys, total, before, doubled, precision, best, chosen, pixels, blocks, BLOCK: tl.constexpr
 ):  # fmt: skip
     """Rank the annotated pixels of a map by where the group of values equal to theirs starts."""
     row = tl.program_id(0).to(tl.int64)
@@ -267,6 +270,7 @@ def _rank(
     pairs = tl.zeros([BLOCK], tl.int64)
     hit_share = tl.zeros([BLOCK], tl.float64)
     highest = tl.zeros([BLOCK], tl.float64)
+    fewest = tl.zeros([BLOCK], tl.float64)  # pixels that the highest selects: ever fewer
     for block in range(blocks):
         here = block * BLOCK + lane
         there = here < pixels
@@ -285,13 +289,17 @@ def _rank(
         hits, taken = (inside_all - below).to(tl.float64), (pixels - begin).to(tl.float64)
         hit_share += tl.where(mark == 1, hits / taken, 0.0)
         joint = hits / (inside_all.to(tl.float64) + taken - hits)
-        highest = tl.maximum(highest, tl.where(there, joint, 0.0))
+        joint = tl.where(there, joint, -1.0)
+        fewest = tl.where(joint >= highest, taken, fewest)
+        highest = tl.maximum(highest, joint)
         seen += tl.sum(mark, 0)
         carried = tl.max(pair, 0)
     outside = (pixels - inside_all).to(tl.int64)
     tl.store(doubled + row, tl.sum(pairs, 0) + outside * inside_all)
     tl.store(precision + row, tl.sum(hit_share, 0))
-    tl.store(best + row, tl.max(highest, 0))
+    top = tl.max(highest, 0)
+    tl.store(best + row, top)
+    tl.store(chosen + row, tl.min(tl.where(highest == top, fewest, 1e300), 0))
 
 
 @triton.jit

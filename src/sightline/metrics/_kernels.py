@@ -110,13 +110,14 @@ def _tie_group(keys: Array, ranks: Array, i: Number) -> tuple[Number, Number]:
 
 @compiled
 def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
-    """AUC, average precision and best IoU, one tie group of inside pixels after another."""
+    """AUC, average precision, best IoU and what it selects, one tie group of inside pixels each."""
     pixels = keys.size
     if count == 0:
         out[:] = np.nan
         return
     left, pairs, precision = count, np.int64(0), 0.0
     best: tuple[Number, Number] = (np.int64(0), np.int64(1))
+    best_selected = np.int64(0)
     while left > 0:
         last = left
         left, start = _tie_group(keys, ranks, left - 1)
@@ -128,10 +129,12 @@ def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
         union = count + selected - hits
         if hits * best[1] > best[0] * union:  # fractions compared without dividing
             best = (hits, union)
+            best_selected = selected
     outside = pixels - count
     out[0] = pairs / (2.0 * count * outside) if outside else np.nan
     out[1] = precision / count
     out[2] = best[0] / best[1]
+    out[3] = best_selected
 
 
 @compiled
@@ -263,7 +266,7 @@ def measure(
     energy : (B, 3) total, total inside, scale
     rules, levels : (K,) and (B, K) selection rules and their parameters
     cells : scratch: ranks (N + 1,), an unsigned cell and the same cell as float
-    ranking : (B, 4) out: inside pixels, AUC, average precision, best IoU
+    ranking : (B, 5) out: inside pixels, AUC, average precision, best IoU, pixels it selects
     budgets : (B, K) out: selected pixels
     counts : (B, K, 4) out: above, tied, above inside, tied inside
     cuts : (B, K) out: value of the tie group in which the budget ends

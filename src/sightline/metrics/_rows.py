@@ -145,7 +145,7 @@ def _must_be_kept(figure: str, token: str, ties: Ties) -> bool:
         return ties == "include" or Threshold.parse(token).kind not in ("percentile", "matched")
     metric, _, what = figure.rpartition("_")
     if what != "chance":
-        return what == "uniform"
+        return what in ("uniform", "percentile")
     chance = METRICS[metric].chance
     return chance is None or chance.sql is None or token.startswith("tol")
 

@@ -171,7 +171,7 @@ def _fused_chunk(ordered: Any, plan: Plan, table: RegionTable | None, rows: slic
     regions = None
     if table is not None:
         regions = _fused_regions(ordered, plan, table, rows, selected, cuts)
-    auc, precision, best = ordered.ranking()
+    auc, precision, best, chosen = ordered.ranking()
     return Counts(
         ordered.pixels,
         inside[:, 0],
@@ -180,6 +180,7 @@ def _fused_chunk(ordered: Any, plan: Plan, table: RegionTable | None, rows: slic
         auc,
         precision,
         best,
+        chosen,
         _budgets_first(selected),
         regions,
         ordered.curves(POINTS) if plan.curves else None,
@@ -286,7 +287,7 @@ def _measure_chunk(
     inside = ordered.total.to(F64)
     budgets = torch.cat([_budget(ordered, inside, *item) for item in plan.all], dim=1)
     selected, cuts = _selected(ordered, budgets)
-    auc, precision, best = _ranking(ordered)
+    auc, precision, best, chosen = _ranking(ordered)
     within = torch.where(ordered.inside, ordered.energies, 0.0).sum(dim=1)
     regions = None
     if table is not None:
@@ -299,6 +300,7 @@ def _measure_chunk(
         auc,
         precision,
         best,
+        chosen,
         _budgets_first(selected),
         regions,
         _curves(ordered) if plan.curves else None,
@@ -309,7 +311,10 @@ def _measure_chunk(
 def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
     """Set everything about maps that are not finite to NaN."""
     nan = torch.where(finite, 0.0, torch.nan).to(F64)
-    names = ("inside", "energy_inside", "energy", "auc_roc", "average_precision", "best_iou")
+    names = (
+        *("inside", "energy_inside", "energy", "auc_roc", "average_precision"),
+        *("best_iou", "best_selected"),
+    )
     changes: dict[str, Any] = {name: getattr(counts, name) + nan for name in names}
     chosen = counts.selected
     changes["selected"] = replace(chosen, budget=chosen.budget + nan)
@@ -324,8 +329,8 @@ def _dropped(counts: Counts, finite: Tensor, rows: slice) -> Counts:
     return replace(counts, **changes)
 
 
-def _ranking(ordered: _Sorted) -> tuple[Tensor, Tensor, Tensor]:
-    """AUC, average precision and best IoU from the start of each pixel's tie group."""
+def _ranking(ordered: _Sorted) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """AUC, average precision, best IoU and what it selects from where tie groups start."""
     inside, total, n = ordered.inside, ordered.total, ordered.values.shape[1]
     (start, below), outside = ordered.groups(), n - total
     # Twice the pairs an annotated pixel wins: outside pixels under its group and not above it.
@@ -333,10 +338,12 @@ def _ranking(ordered: _Sorted) -> tuple[Tensor, Tensor, Tensor]:
     auc = doubled.to(F64) / (2.0 * total.to(F64) * outside.to(F64))
     hits, count, P = (total - below).to(F64), (n - start).to(F64), total.to(F64)
     precision = torch.where(inside, hits / count, 0.0).sum(dim=1, keepdim=True) / P
-    best = (hits / (P + count - hits)).amax(dim=1, keepdim=True)
-    best = torch.where(total > 0, best, torch.nan)
+    ious = hits / (P + count - hits)
+    best = ious.amax(dim=1, keepdim=True)
+    chosen = torch.where(ious == best, count, torch.inf).amin(dim=1, keepdim=True)
+    best, chosen = (torch.where(total > 0, one, torch.nan) for one in (best, chosen))
     auc = torch.where((total > 0) & (outside > 0), auc, torch.nan)
-    return auc[:, 0], precision[:, 0], best[:, 0]
+    return auc[:, 0], precision[:, 0], best[:, 0], chosen[:, 0]
 
 
 def _curves(ordered: _Sorted) -> Tensor:

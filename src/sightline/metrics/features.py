@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline._arrays import is_torch, namespace
@@ -13,7 +14,7 @@ from sightline.records import InputError, Taxonomy
 from sightline.records.checks import check_confidence, explain_few
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -35,8 +36,11 @@ __all__ = [
 _ROUNDING = 1e-9
 
 
-class RegionIoU(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RegionIoU:
     """The IoU of one region, with what chance gives and what is possible at these areas.
+
+    Unpacks into its label and its IoU.
 
     Examples
     --------
@@ -46,12 +50,18 @@ class RegionIoU(NamedTuple):
     >>> door = Annotation("a", regions=(Region("door", box=(0.5, 0.5, 1, 1)),))
     >>> compute_per_bbox_iou(np.eye(4), door, 75)
     [RegionIoU(label='door', iou=0.3333333333333333, chance=0.14285714285714285, ceiling=1.0)]
+    >>> [(label, round(iou, 2)) for label, iou in compute_per_bbox_iou(np.eye(4), door, 75)]
+    [('door', 0.33)]
     """
 
     label: str
     iou: float
     chance: float
     ceiling: float
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.label
+        yield self.iou
 
 
 def compute_image_iou(
@@ -194,7 +204,7 @@ class FeatureScore(NamedTuple):
 
 
 def aggregate_by_feature_type(
-    results: Sequence[Sequence[Sequence[Any]]],
+    results: Sequence[Sequence[Iterable[Any]]],
     /,
     *,
     parents: Taxonomy | Mapping[str, Sequence[str]] | None = None,

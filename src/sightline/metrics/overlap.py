@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "BestIoU",
     "IoU",
     "compute_best_iou",
     "compute_corrected_iou",
@@ -58,6 +59,22 @@ class IoU(NamedTuple):
     iou: Array
     attention_area: Array
     annotation_area: Array
+
+
+class BestIoU(NamedTuple):
+    """The largest IoU over all thresholds, and the percentile that gives it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sightline.metrics import compute_best_iou
+    >>> best = compute_best_iou(np.array([[0.1, 0.2], [0.3, 0.9]]), np.array([[0, 0], [1, 1]]))
+    >>> float(best.iou), float(best.percentile)
+    (1.0, 50.0)
+    """
+
+    iou: Array
+    percentile: Array
 
 
 class Overlap(NamedTuple):
@@ -374,25 +391,32 @@ def compute_iou_curve(
 
 
 @against("mask")
-def compute_best_iou(values: Array, inside: Array) -> Array:
-    """Largest IoU over all thresholds ``map >= v``.
+def compute_best_iou(values: Array, inside: Array) -> BestIoU:
+    """Largest IoU over all thresholds ``map >= v``, and the percentile of that threshold.
 
     Range [0, 1], higher is better. It picks its threshold on the annotation it is scored against,
-    so it declares no chance and compares only with itself. NaN for an empty annotation.
+    so it declares no chance and compares only with itself. Its percentile, from 0 to below 100, is
+    the share of the pixels below the threshold: it differs from image to image, with the area that
+    is annotated above all. Of thresholds with the same IoU it is the highest. Both are NaN for an
+    empty annotation.
 
     Examples
     --------
     >>> import numpy as np
-    >>> float(compute_best_iou(np.eye(4), np.eye(4) > 0))
-    1.0
+    >>> best = compute_best_iou(np.eye(4), np.eye(4) > 0)
+    >>> float(best.iou), float(best.percentile)
+    (1.0, 75.0)
     """
     xp = namespace(values)
     flat, chosen = xp.reshape(values, (-1,)), xp.reshape(inside, (-1,))
     hit = xp.sort(flat[chosen])
     if hit.shape[0] == 0:
-        return math.nan
+        return BestIoU(math.nan, math.nan)
     ordered = xp.sort(flat)
     below = xp.astype(xp.searchsorted(hit, hit, side="left"), xp.float64)
     under = xp.astype(xp.searchsorted(ordered, hit, side="left"), xp.float64)
     hits, union = hit.shape[0] - below, flat.shape[0] - under + below
-    return xp.max(hits / union)
+    ious = hits / union
+    best = xp.max(ious)
+    lower = xp.max(xp.where(ious == best, under, xp.zeros_like(under)))
+    return BestIoU(best, 100 * lower / flat.shape[0])

@@ -154,6 +154,9 @@ class _Part:
                 return self._defined(hits)
             case "top_k_any":
                 return self._any_of_top()
+            case "best_iou_percentile":
+                selected = counts.best_selected[None]  # type: ignore[union-attr]
+                return 100 - 100 * share(selected, self.pixels)
             case "average_precision_random":
                 return average_precision_random(inside, self.pixels)
         if name.endswith("_chance"):
@@ -365,7 +368,11 @@ def fill(columns: Columns, metrics: Sequence[tuple[MetricSpec, Threshold | None]
             sources[f"attention_area{token}"] = "attention_area", k
 
 
-_COMPANIONS = {"iou": ("iou_ceiling",), "average_precision": ("average_precision_random",)}
+_COMPANIONS = {
+    "iou": ("iou_ceiling",),
+    "average_precision": ("average_precision_random",),
+    "best_iou": ("best_iou_percentile",),
+}
 _OWNERS = {name: metric for metric, names in _COMPANIONS.items() for name in names}
 
 

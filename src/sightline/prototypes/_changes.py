@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
+from sightline.prototypes.perturbations import AREA, THRESHOLD
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["CHANGES", "boxes_of", "checked_images", "checked_maps"]
+__all__ = ["CHANGES", "checked_images", "checked_maps", "find_boxes"]
 
 # How much of red, green and blue is in grey: ITU-R 601.
 _GREY = (0.299, 0.587, 0.114)
@@ -49,17 +50,26 @@ def checked_maps(values: Tensor, images: Tensor) -> Tensor:
     return values.float()
 
 
-def boxes_of(values: Tensor, area: float) -> Tensor:
+def find_boxes(values: Tensor, area: float, threshold: float | None) -> Tensor:
     """Return the boxes of `relevant_boxes`."""
     flat = values.flatten(1)
-    count = max(1, ceil(area * flat.shape[1] - 1e-9))
-    least = flat.topk(count, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
-    unknown = ~flat.isfinite().all(dim=1, keepdim=True)
-    high = ((flat >= least) | unknown).view_as(values)
+    high = _select_top(flat, area) if threshold is None else flat > threshold
+    nothing = ~high.any(dim=1, keepdim=True) | ~flat.isfinite().all(dim=1, keepdim=True)
+    high = (high | nothing).view_as(values)
     columns, rows = high.any(dim=1), high.any(dim=2)
     x0, x1 = _ends(columns)
     y0, y1 = _ends(rows)
     return torch.stack((x0, y0, x1, y1), dim=1)
+
+
+def _select_top(flat: Tensor, area: float) -> Tensor:
+    """Return the highest pixels of each map, without a lowest value that fills up the area."""
+    count = max(1, ceil(area * flat.shape[1] - 1e-9))
+    least = flat.topk(count, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
+    high, above = flat >= least, flat > least
+    lowest = least == flat.amin(dim=1, keepdim=True)
+    fills_up = lowest & (high.sum(dim=1, keepdim=True) > count)
+    return torch.where(fills_up & above.any(dim=1, keepdim=True), above, high)
 
 
 def _ends(there: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,21 +88,21 @@ def _towards(images: Tensor, goal: Tensor, factor: float) -> Tensor:
     return (factor * images).add_((1 - factor) * goal).clamp_(0, 1)
 
 
-def _brightness(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
+def _brightness(images: Tensor, params: Mapping[str, Any], maps: Tensor) -> Tensor:
     return (images * params["factor"]).clamp_(0, 1)
 
 
-def _contrast(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
+def _contrast(images: Tensor, params: Mapping[str, Any], maps: Tensor) -> Tensor:
     # Row by row, in the same order whatever the threads.
     rows = _grey(images).mean(dim=3, keepdim=True).double()
     return _towards(images, rows.mean(dim=2, keepdim=True).float(), params["factor"])
 
 
-def _saturation(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
+def _saturation(images: Tensor, params: Mapping[str, Any], maps: Tensor) -> Tensor:
     return _towards(images, _grey(images), params["factor"])
 
 
-def _hue(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
+def _hue(images: Tensor, params: Mapping[str, Any], maps: Tensor) -> Tensor:
     if params["factor"] == 0:
         return images  # there and back again would leave rounding
     value, chroma, sector = _sectors(images)
@@ -118,7 +128,7 @@ def _sectors(images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return value, chroma, sector
 
 
-def _blur(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
+def _blur(images: Tensor, params: Mapping[str, Any], maps: Tensor) -> Tensor:
     height, width = images.shape[2:]
     ksize, sigma = params["ksize"], params["sigma"]
     if ksize == 1:
@@ -141,15 +151,14 @@ def _smoothing(side: int, ksize: int, sigma: float) -> Tensor:
     return matrix.scatter_add_(1, places, weights.expand(side, -1).contiguous())
 
 
-def _distortion(images: Tensor, params: Mapping[str, Any], boxes: Tensor) -> Tensor:
+def _distortion(images: Tensor, params: Mapping[str, Any], maps: Tensor) -> Tensor:
     direction = params["direction"]
     if params["amplitude"] == 0:
         return images
-    boxes = boxes.to(images.device)
-    widths = (boxes[:, 2] - boxes[:, 0]).double()
-    if not bool((widths > 0).all()):
-        raise InputError("boxes must be at least one pixel wide, got one with x1 <= x0")
-    speeds = 2 * pi * params["periods"] / widths[:, None]
+    threshold = THRESHOLD if params["box"] == "threshold" else None
+    x0, y0, x1, y1 = find_boxes(maps, AREA, threshold).to(images.device).double().unbind(1)
+    sides = x1 - x0 if params["side"] == "width" else torch.maximum(x1 - x0, y1 - y0)
+    speeds = 2 * pi * params["periods"] / sides[:, None]
 
     def waves(count: int) -> Tensor:
         places = torch.arange(count, device=images.device, dtype=torch.float64)
@@ -189,4 +198,4 @@ CHANGES: dict[str, Callable[[Tensor, Mapping[str, Any], Tensor], Tensor]] = {
     "blur": _blur,
     "distortion": _distortion,
 }
-"""What makes each change: images, parameters and boxes to images."""
+"""What makes each change: images, parameters and maps to images."""

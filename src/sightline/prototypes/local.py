@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from sightline.prototypes._changes import checked_images, checked_maps
-from sightline.prototypes.perturbations import blended, changed_by, relevant_boxes
+from sightline.prototypes.perturbations import blended, changed_by
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def perturbed_scores(
     values : Tensor (n, height, width)
         The map of each pair, from 0 to 1. The scores of a pair whose map has NaN are NaN.
     perturbations : sequence of Perturbation
-        What is done; distortions take their frequency from the box around the highest tenth of
+        What is done; distortions take their frequency from the box around the highest pixels of
         the map (`relevant_boxes`).
     dual, whole : bool
         Whether copies are made that are changed where the map is low, and all over.
@@ -242,9 +242,8 @@ def _changed(
     images: Tensor, maps: Tensor, perturbations: Sequence[Perturbation], modes: Sequence[Mode]
 ) -> Iterator[Tensor]:
     """Yield the copies of one batch of pairs: all modes of the first perturbation, and so on."""
-    boxes = relevant_boxes(maps)
     for perturbation in perturbations:
-        perturbed = changed_by(images, perturbation, boxes)
+        perturbed = changed_by(images, perturbation, maps)
         for mode in modes:
             yield blended(images, perturbed, maps, mode)
 

@@ -41,7 +41,8 @@ class Matches(NamedTuple):
     Attributes
     ----------
     prototypes : Tensor (batch, count) of int64
-        Their numbers, the most similar first; equal ones by number.
+        Their numbers, the most similar first; equal ones by number. -1, with a score of -inf, where
+        fewer prototypes than `count` belong to the image's class.
     cells : Tensor (batch, count, 2) of int64
         Row and column of the most similar cell; the first in reading order where several are.
     scores : Tensor (batch, count)
@@ -193,10 +194,12 @@ def prototype_classes(model: Model) -> tuple[str, ...]:
     return tuple(found)
 
 
-def best_matches(model: Model, pixels: Tensor, count: int = 1) -> Matches:
+def best_matches(
+    model: Model, pixels: Tensor, count: int = 1, classes: Tensor | None = None
+) -> Matches:
     """Return the prototypes that each image of a batch is most similar to.
 
-    Those that are not in use (`prototypes_in_use`) are left out.
+    Those that are not in use (`prototypes_in_use`) are skipped.
 
     Parameters
     ----------
@@ -206,6 +209,9 @@ def best_matches(model: Model, pixels: Tensor, count: int = 1) -> Matches:
         What the network takes.
     count : int
         How many of each image; all where there are fewer.
+    classes : Tensor (batch,), optional
+        The number of a class for each image, as the predicted one: only prototypes that belong to
+        it are considered, those whose largest class weight is above 0 and for this class.
 
     Examples
     --------
@@ -216,16 +222,34 @@ def best_matches(model: Model, pixels: Tensor, count: int = 1) -> Matches:
     torch.Size([2, 3, 2])
     """
     _check_count(count)
-    return matches_of(model, similarity_maps(model, pixels), count)
+    return matches_of(model, similarity_maps(model, pixels), count, classes)
 
 
-def matches_of(model: Model, maps: Tensor, count: int = 1) -> Matches:
+def matches_of(
+    model: Model, maps: Tensor, count: int = 1, classes: Tensor | None = None
+) -> Matches:
     """Return `best_matches` of images whose `similarity_maps` are known."""
     _check_count(count)
     scores, places = _best_cells(maps)
     used = torch.tensor(prototypes_in_use(model), device=scores.device)
+    if classes is not None:
+        scores = scores.masked_fill(~_belong(model, classes, scores), -torch.inf)
     order = used[scores[:, used].argsort(dim=1, descending=True, stable=True)[:, :count]]
-    return Matches(order, _cells(places.gather(1, order), maps), scores.gather(1, order))
+    found = Matches(order, _cells(places.gather(1, order), maps), scores.gather(1, order))
+    return found._replace(prototypes=order.masked_fill(found.scores == -torch.inf, -1))
+
+
+def _belong(model: Model, classes: Tensor, scores: Tensor) -> Tensor:
+    """Return which prototypes belong to the class of each image: `(batch, prototypes)`."""
+    weights = prototypes_of(model).class_weights.to(scores.device)
+    if classes.shape != scores.shape[:1] or classes.is_floating_point():
+        seen = f"{tuple(classes.shape)} of {classes.dtype}"
+        raise InputError(f"classes must be whole numbers ({len(scores)},), got {seen}")
+    outside = classes[(classes < 0) | (classes >= len(weights))]
+    if len(outside):
+        text = f"class must be from 0 to {len(weights) - 1} for {model.name}"
+        raise InputError(f"{text}, got {int(outside[0])}")
+    return ((weights > 0) & (weights == weights.amax(0)))[classes.to(scores.device).long()]
 
 
 def _check_count(count: int) -> None:

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AREA",
+    "BOXES",
     "DIRECTIONS",
     "PERTURBATIONS",
     "Param",
     "Perturbation",
     "PerturbationSpec",
+    "SIDES",
     "Step",
+    "THRESHOLD",
     "blend",
     "blended",
     "changed_by",
@@ -39,8 +42,14 @@ Mode: TypeAlias = Literal["focused", "dual", "global"]
 
 AREA = 0.1
 """Share of the pixels that are most relevant."""
+THRESHOLD = 0.3
+"""Value above which the box of a `threshold` holds all pixels of a map from 0 to 1."""
 DIRECTIONS = ("horizontal", "vertical", "both")
 """Which way a distortion moves pixels."""
+BOXES = ("top_area", "threshold")
+"""Which pixels the box of a distortion holds."""
+SIDES = ("width", "longest")
+"""Which side of that box its periods lie over."""
 _MODES = ("focused", "dual", "global")
 
 
@@ -207,16 +216,20 @@ _TABLE = (
         "distortion",
         (
             Param("periods", "distortion_periods", 5.0, None, (1, 20), 1, 0.0),
+            Param("side", "distortion_side", "width", choices=SIDES),
+            Param("box", "distortion_box", "top_area", choices=BOXES),
             Param("amplitude", "distortion_amplitude", 7.0, 0.0, (0, 20), 0.5, 0.0),
             Param("direction", "distortion_direction", "both", choices=DIRECTIONS),
         ),
-        "sinus distortion, {periods:g} periods over the box, amplitude {amplitude:g} pixels, "
-        "{direction}",
-        "Pixels move along a sine of so many periods over the WIDTH of the box of the most "
-        "relevant pixels, on both axes, from the top left corner of the image. horizontal: row "
-        "y moves to the right by amplitude x sin(2 pi periods y / width); vertical: column x "
-        "moves down by amplitude x sin(2 pi periods x / width); both: first the one, then the "
-        "other. Between pixels linearly; beyond the edge the edge pixel is held.",
+        "sinus distortion, {periods:g} periods over the {side} of the box ({box}), amplitude "
+        "{amplitude:g} pixels, {direction}",
+        "Pixels move along a sine of so many periods over one side of the box of the most "
+        "relevant pixels, on both axes, from the top left corner of the image. The side is the "
+        "box's width, or its longest side. The box holds the top tenth of the pixels (top_area), "
+        "or all pixels above 0.3 of a map from 0 to 1 (threshold). horizontal: row y moves to "
+        "the right by amplitude x sin(2 pi periods y / side); vertical: column x moves down by "
+        "amplitude x sin(2 pi periods x / side); both: first the one, then the other. Between "
+        "pixels linearly; beyond the edge the edge pixel is held.",
         _CABRNET,
     ),
 )
@@ -271,7 +284,7 @@ class Step:
         Examples
         --------
         >>> Step("distortion", {"amplitude": 3}).description
-        'sinus distortion, 5 periods over the box, amplitude 3 pixels, both'
+        'sinus distortion, 5 periods over the width of the box (top_area), amplitude 3 pixels, both'
         """
         return PERTURBATIONS[self.type].words.format(**dict(self.params))
 
@@ -322,7 +335,7 @@ def default_perturbations() -> tuple[Perturbation, ...]:
     return tuple(Perturbation(name, (Step(name),)) for name in PERTURBATIONS)
 
 
-def perturb(images: Tensor, perturbation: Perturbation, boxes: Tensor) -> Tensor:
+def perturb(images: Tensor, perturbation: Perturbation, values: Tensor) -> Tensor:
     """Return images changed all over, all of them at once.
 
     Parameters
@@ -331,9 +344,9 @@ def perturb(images: Tensor, perturbation: Perturbation, boxes: Tensor) -> Tensor
         Colours from 0 to 1.
     perturbation : Perturbation
         Its steps are done in their order. What each does is in ``PERTURBATIONS[type].about``.
-    boxes : Tensor (n, 4)
-        x0, y0, x1, y1 of each image in pixels, without x1 and y1 themselves: the width is x1 - x0.
-        A distortion takes its frequency from there; nothing else does.
+    values : Tensor (n, height, width)
+        The map of each image, from 0 to 1. A distortion takes its frequency from the box of its
+        highest pixels (`relevant_boxes`); nothing else does.
 
     Returns
     -------
@@ -344,30 +357,27 @@ def perturb(images: Tensor, perturbation: Perturbation, boxes: Tensor) -> Tensor
     Examples
     --------
     >>> import torch
-    >>> images, boxes = torch.full((1, 3, 2, 2), 0.5), torch.tensor([[0, 0, 2, 2]])
+    >>> images, values = torch.full((1, 3, 2, 2), 0.5), torch.ones(1, 2, 2)
     >>> darker = Perturbation("darker", (Step("brightness", {"factor": 0.5}),))
-    >>> perturb(images, darker, boxes)[0, 0].tolist()
+    >>> perturb(images, darker, values)[0, 0].tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    from sightline.prototypes._changes import checked_images
+    from sightline.prototypes._changes import checked_images, checked_maps
 
-    found = checked_images(images)
-    if tuple(boxes.shape) != (len(found), 4):
-        seen = tuple(boxes.shape)
-        raise InputError(f"boxes must be {(len(found), 4)}, four numbers an image, got {seen}")
-    return changed_by(found, perturbation, boxes)
+    pixels = checked_images(images)
+    return changed_by(pixels, perturbation, checked_maps(values, pixels))
 
 
-def changed_by(images: Tensor, perturbation: Perturbation, boxes: Tensor) -> Tensor:
-    """Return `perturb` of images and boxes that were checked."""
+def changed_by(images: Tensor, perturbation: Perturbation, maps: Tensor) -> Tensor:
+    """Return `perturb` of images and maps that were checked."""
     from sightline.prototypes._changes import CHANGES
 
     for step in perturbation.steps:
-        images = CHANGES[step.type](images, dict(step.params), boxes)
+        images = CHANGES[step.type](images, dict(step.params), maps)
     return images
 
 
-def relevant_boxes(values: Tensor, area: float = AREA) -> Tensor:
+def relevant_boxes(values: Tensor, area: float = AREA, threshold: float | None = None) -> Tensor:
     """Return the box around the highest pixels of each map.
 
     Parameters
@@ -376,13 +386,16 @@ def relevant_boxes(values: Tensor, area: float = AREA) -> Tensor:
         The maps.
     area : float
         Share of the pixels that count as highest, at least one. All that are equal to the last of
-        them count as well: the box of a constant map is the whole image.
+        them count as well, unless that is the map's lowest value: a map that is 0 but for a few
+        pixels has the box of these. The box of a constant map is the whole image.
+    threshold : float, optional
+        Instead of `area`: the pixels above this value count.
 
     Returns
     -------
     Tensor (n, 4) of int64
-        x0, y0, x1, y1 in pixels, without x1 and y1 themselves. A map with NaN or inf says nothing:
-        the whole image.
+        x0, y0, x1, y1 in pixels, without x1 and y1 themselves. The whole image where no pixel
+        counts, or the map has NaN or inf.
 
     Examples
     --------
@@ -392,14 +405,14 @@ def relevant_boxes(values: Tensor, area: float = AREA) -> Tensor:
     >>> relevant_boxes(values).tolist()
     [[2, 1, 4, 2]]
     """
-    from sightline.prototypes._changes import boxes_of
+    from sightline.prototypes._changes import find_boxes
 
     if values.ndim != 3 or 0 in values.shape[1:]:
         seen = tuple(values.shape)
         raise InputError(f"values must be maps (n, height, width), got {seen}")
     if not 0 < area <= 1:
         raise InputError(f"area must be a share above 0, up to 1, got {area!r}")
-    return boxes_of(values, area)
+    return find_boxes(values, area, threshold)
 
 
 def blend(images: Tensor, perturbed: Tensor, values: Tensor, mode: Mode) -> Tensor:

@@ -19,7 +19,23 @@ if TYPE_CHECKING:
     from sightline.prototypes.attribution import Attributed
     from sightline.records import Annotation, Sample
 
-__all__ = ["Relevance", "counted_of", "masks_of", "relevance", "segmentation_of"]
+__all__ = [
+    "NO_ENERGY",
+    "NO_OBJECT",
+    "TOO_FEW_POSITIVE",
+    "Relevance",
+    "counted_of",
+    "masks_of",
+    "relevance",
+    "segmentation_of",
+]
+
+_ROUNDING = 1e-9  # of a number of pixels
+
+
+NO_OBJECT = "nothing is annotated on the image"
+NO_ENERGY = "the map is 0 everywhere"
+TOO_FEW_POSITIVE = "fewer pixels of the map are above 0 than area_percentage selects"
 
 
 class Relevance(NamedTuple):
@@ -28,7 +44,8 @@ class Relevance(NamedTuple):
     Attributes
     ----------
     mask : array
-        Share of the most relevant pixels (a tenth of the image, unless told otherwise) on it.
+        Share of the most relevant pixels (a tenth of the image by default) on it; NaN where fewer
+        pixels of the map are above 0 than that: zeros would fill up the selection.
     energy : array
         Share of the sum of the map, scaled to [0, 1], on it; NaN for a map of zeros.
     energy_raw : array
@@ -51,6 +68,13 @@ class Relevance(NamedTuple):
     energy_raw: NDArray[np.float64]
     chance: NDArray[np.float64]
 
+    @property
+    def reasons(self) -> list[str]:
+        """Why a measure of each map is NaN; "" where mask and energy are defined."""
+        missing = (np.isnan(values) for values in (self.chance, self.energy, self.mask))
+        reasons = (NO_OBJECT, NO_ENERGY, TOO_FEW_POSITIVE)
+        return np.select(list(missing), reasons, "").tolist()  # type: ignore[no-any-return]
+
 
 def relevance(
     attributed: Attributed,
@@ -62,7 +86,8 @@ def relevance(
 
     Energy relevance is the share of the map's sum on it, mask relevance the share of the top
     `area` of the pixels: `compute_coverage` and `compute_precision` with ties shared. A constant
-    map above 0 scores `chance`.
+    map above 0 scores `chance`. Where fewer than `area` of the pixels are above 0, as where a map
+    is one cell, mask relevance is NaN: see `Relevance.reasons`.
 
     Parameters
     ----------
@@ -89,21 +114,25 @@ def relevance(
     >>> found = relevance(Attributed(values, values), object_, area=0.5)
     >>> float(found.energy[0]), float(found.mask[0]), float(found.chance[0])
     (0.75, 0.75, 0.5)
+    >>> relevance(Attributed(values, values), object_, area=0.8).reasons
+    ['fewer pixels of the map are above 0 than area_percentage selects']
     """
     if not isinstance(area, int | float) or not 0 < area <= 1:
         raise InputError(f"area must be above 0 and at most 1, got {area!r}")
     values = np.asarray(to_numpy(attributed.values))
     inside = _masks("segmentations", segmentations, values)
     count = np.ones_like(inside) if counted is None else _masks("counted", counted, values)
+    total, positive = count.sum((1, 2)), ((values > 0) & count).sum((1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = (inside & count).sum((1, 2)) / count.sum((1, 2))
+        share = (inside & count).sum((1, 2)) / total
     percentile = 100 - 100 * float(area)
     put = _putting(attributed.values)
     masks = put(inside), None if count.all() else put(~count)
-    scored = _scored(put(values), *masks, percentile)
+    mask, energy = _scored(put(values), *masks, percentile)
+    mask = np.where(positive < area * total - _ROUNDING, np.nan, mask)
     raw = spread_evenly(np.maximum(to_numpy(attributed.raw), 0), *values.shape[1:])
     energy_raw = _scored(put(raw), *masks, percentile)[1]
-    return Relevance(*scored, energy_raw, np.where(share > 0, share, np.nan))
+    return Relevance(mask, energy, energy_raw, np.where(share > 0, share, np.nan))
 
 
 def _putting(values: Any) -> Callable[[NDArray[Any]], Any]:

@@ -196,6 +196,22 @@ class Annotation:
         return tuple(region for region in self.regions if not region.ignore)
 
     @property
+    def bboxes(self) -> tuple[Region, ...]:
+        """The box of each scored region: masks, polygons and points as the box around them.
+
+        Examples
+        --------
+        >>> parts = Region("door", box=(0, 0, 0.5, 1)), Region("void", flags=("ignore",))
+        >>> (bbox,) = Annotation("a", 4, 1, parts).bboxes
+        >>> bbox.label, bbox.to_mask(1, 4).tolist()
+        ('door', [[True, True, False, False]])
+        """
+        return tuple(
+            region if region.kind == "box" else replace(region, kind="box", mask=None, radius=0.0)
+            for region in self.scored
+        )
+
+    @property
     def ignored(self) -> tuple[Region, ...]:
         """The regions whose pixels are left out of every score."""
         return tuple(region for region in self.regions if region.ignore)

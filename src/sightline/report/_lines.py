@@ -19,7 +19,13 @@ from sightline.results._lines import make_lines, rounded
 from sightline.results._sums import HALVES, sum_up
 from sightline.results._views import Name, full_model, quote
 from sightline.results._wording import beside, ratio
-from sightline.results.leaderboard import ranked, with_note
+from sightline.results.leaderboard import (
+    BEST_PERCENTILE,
+    PERCENTILES,
+    percentile_quartiles,
+    ranked,
+    with_note,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -151,6 +157,10 @@ class Lines:
         """
         scored = self._scored(name)
         frame = ranked(name, scored)
+        peaks = name.metric == "best_iou" and BEST_PERCENTILE in self.tables.names
+        if peaks:
+            found = percentile_quartiles(line.scores for line in self._scored(BEST_PERCENTILE))
+            frame = frame.assign(**found)
         frame.insert(0, "name", list(self.names))
         frame["models"] = list(self.models)
         sign = -1 if METRICS[name.metric].direction == "lower" else 1
@@ -158,7 +168,8 @@ class Lines:
         frame = frame.loc[order.index].reset_index(drop=True)
         frame.attrs["metric"] = str(name)
         about = f"means of {name} over images with 95% intervals"
-        return with_note(frame, about, ratio(name), beside(name), self.choice())
+        told = PERCENTILES if peaks else ""
+        return with_note(frame, about, ratio(name), beside(name), told, self.choice())
 
     @property
     def labels(self) -> tuple[str, ...]:

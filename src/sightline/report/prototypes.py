@@ -250,8 +250,13 @@ def _relevance_words(kind: str, rows: Sequence[Row]) -> Finding:
     """Say whether attributions lie on the object more than chance has it."""
     head = f"Do {_SIDES[kind]} lie on the object?"
     known = [row for row in rows if math.isfinite(row["value"])]
+    lost = [
+        f"{_MEASURES[row['measure']]} undefined ({row['reasons']})"
+        for row in rows
+        if row["undefined"]
+    ]
     if not known:
-        return Finding(head, "Nothing is annotated there: it cannot be told.", "doubt")
+        return Finding(head, f"It is not defined: {'; '.join(lost)}.", "doubt")
     parts = [
         f"{_MEASURES[row['measure']]} {number(row['value'])}"
         + (f" ({interval_words(row['low'], row['high'])})" if math.isfinite(row["low"]) else "")
@@ -261,7 +266,7 @@ def _relevance_words(kind: str, rows: Sequence[Row]) -> Finding:
     what = kind if first["lines"] == 1 else _SIDES[kind]
     size = f"{int(first['lines']):,} {what} on {counted(int(first['images']), 'image')}"
     text = f"Relevance of {_SIDES[kind]}: {', '.join(parts)}; chance {number(first['chance'])}"
-    text += f" ({size})."
+    text += f" ({size}){''.join(f'; {one}' for one in lost)}."
     if all(row["difference_low"] > 0 for row in known):
         return Finding(head, f"{text} The intervals of the difference lie above 0.", "good")
     if all(row["difference_high"] < 0 for row in known):
@@ -381,8 +386,13 @@ def _relevance_table(table: pd.DataFrame) -> str:
     caption = (
         "Energy: the share of the attribution on what is annotated; mask: that of its top pixels. "
         "Chance: the share of the image that is annotated. In brackets 95% intervals over images; "
-        "bold where that of the difference lies above 0. Undefined: nothing is annotated."
+        "bold where that of the difference lies above 0."
     )
+    for row in table.to_dict("records"):
+        if row["undefined"]:
+            share = row["undefined"] / (row["undefined"] + row["lines"])
+            name = f"{_SIDES[row['kind']]}, {_MEASURES[row['measure']]}"
+            caption += f" Undefined, {name}: {share:.1%} ({row['reasons']})."
     return table_html(heads, rows, label="Relevance of prototypes", caption=caption)
 
 

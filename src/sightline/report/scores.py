@@ -14,7 +14,7 @@ from sightline.report._lines import choose_lines
 from sightline.results._catalogue import BASELINE
 from sightline.results._views import Name
 from sightline.results.comparing import paired_figures
-from sightline.results.leaderboard import ranked
+from sightline.results.leaderboard import QUARTILES, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ __all__ = ["FIRST", "Scored", "read_scores"]
 FIRST = ("pointing", "coverage", "auc_roc", "average_precision")
 """Metrics that come first in tables, in the guide's order; IoU follows."""
 _FIGURES = ("value", "low", "high", "median", "std", "chance", "ceiling", "corrected", "n",
-            "undefined")  # fmt: skip
+            "undefined", *QUARTILES)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Scored:
         A row for each line, the best first: name, model, method, target, layer, group, chosen.
     table
         A row for each line and metric: name, metric, value, low, high, median, std, chance,
-        ceiling, corrected, n, undefined.
+        ceiling, corrected, n, undefined; of best_iou the quartiles of its percentile.
     lines
         The lines themselves, in the order of `about`.
     halves

@@ -28,6 +28,7 @@ from sightline.report.tables import best_printed
 from sightline.report.words import interval_words, number
 from sightline.results import detection_table
 from sightline.results._views import full_name
+from sightline.results.leaderboard import QUARTILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -356,7 +357,31 @@ def _leaderboard(content: Content) -> str:
     if iou:
         caption += " Corrected: the share of the way from chance (0) to the ceiling (1)."
     table = table_html(heads, body, label=f"Leaderboard by {scored.metric}", caption=caption)
-    return f"{table}\n{_figures(content, 'leaderboard')}"
+    return f"{table}\n{_percentiles(scored)}\n{_figures(content, 'leaderboard')}"
+
+
+def _percentiles(scored: Scored) -> str:
+    """Show at which percentile the IoU of each line is largest; nothing where it is not stored."""
+    rows = scored.of("best_iou") if "best_iou" in scored.metrics else None
+    if rows is None or not rows["percentile_median"].notna().any():
+        return ""
+    heads = [Head("Line", number=False), Head("Best IoU"), Head("Best percentile, median"),
+             Head("Quartiles")]  # fmt: skip
+    body = []
+    for row in rows.to_dict("records"):
+        low, middle, high = (_float(row[name]) for name in QUARTILES)
+        span = "–" if low is None else f"{low:.1f} to {high:.1f}"
+        cells = [
+            Cell(row["name"]), figure_cell(row["value"]),
+            Cell("–" if middle is None else f"{middle:.1f}", middle), Cell(span, low),
+        ]  # fmt: skip
+        body.append(("base" if row["group"] == "baseline" else "", cells))
+    caption = (
+        "The percentile at which the IoU of an image is largest, over images: it depends on the "
+        "image, above all on how much of it is annotated. Best IoU chooses its threshold on the "
+        "annotation that it is scored against."
+    )
+    return table_html(heads, body, label="Best percentile", caption=caption)
 
 
 def _unknown(value: Any) -> bool:

@@ -113,7 +113,7 @@ def scores_sql(
         Every metric and threshold of the rows. Figures that do not follow from areas have rows of
         their own there, which are joined to those of their metric.
     wanted
-        The scores that are asked for; all of them by default.
+        The scores that are asked for, companions of metrics among them; by default all metrics.
     also
         Columns of `rows` beyond those of the schema to pass through.
 
@@ -123,10 +123,10 @@ def scores_sql(
     images as that of the score.
     """
     stored = sorted(set(stored))
-    real = [name for name in stored if name.metric in METRICS]
-    if wanted is not None:
-        real = [name for name in real if name in wanted]
-    extra = [name for name in stored if name.metric not in METRICS]
+    real = [
+        name for name in stored if (name.metric in METRICS if wanted is None else name in wanted)
+    ]
+    extra = [name for name in stored if name.metric not in METRICS and name not in real]
     joined = [name for name in real if any(_belongs(name, other) for other in extra)]
     plain = [name for name in real if name not in joined]
     parts = []
@@ -169,8 +169,12 @@ def _belongs(name: Name, other: Name) -> bool:
     if other.threshold != name.threshold:
         return False
     if other.metric == AREA:
-        return METRICS[name.metric].thresholded
+        return _is_thresholded(name)
     return other.metric.rpartition("_")[0] == name.metric and _kind(other) in _KINDS
+
+
+def _is_thresholded(name: Name) -> bool:
+    return name.metric in METRICS and METRICS[name.metric].thresholded
 
 
 def _where(names: Sequence[Name], dot: str = "r.") -> str:
@@ -228,7 +232,7 @@ def _join(rows: str, kind: str) -> str:
 def _selected(names: Sequence[Name]) -> str:
     """Return the selected share where it follows from the threshold."""
     cases = []
-    for token in sorted({n.threshold for n in names if METRICS[n.metric].thresholded}):
+    for token in sorted({name.threshold for name in names if _is_thresholded(name)}):
         if token == "matched":  # noqa: S105
             cases.append("WHEN 'matched' THEN r.area::DOUBLE")
         elif re.fullmatch(r"\d+(\.\d+)?", token):
@@ -253,12 +257,16 @@ def _case(names: Sequence[Name], formula: Callable[[Name], str | None]) -> str:
 
 def _chance(name: Name) -> str | None:
     """Return chance over a and g; with a tolerance, what is near the annotation counts too."""
+    if name.metric not in METRICS:
+        return None
     chance = METRICS[name.metric].chance
     return None if chance is None or name.threshold.startswith("tol") else chance.sql
 
 
 def _ceiling(name: Name) -> str | None:
     """Return the best value over a and g, or the end of the range where areas set no bound."""
+    if name.metric not in METRICS:
+        return None
     spec = METRICS[name.metric]
     if spec.ceiling is not None:
         return spec.ceiling.sql

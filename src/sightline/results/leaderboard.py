@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sightline.metrics import METRICS
 from sightline.records.checks import MIN_IMAGES
 from sightline.results._catalogue import refuse
@@ -23,15 +25,18 @@ if TYPE_CHECKING:
 
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
-    from sightline.results._sums import Found
+    from sightline.results._sums import Found, Scores
     from sightline.results._tables import Tables
     from sightline.results._values import Spread
 
     _Key = tuple[str, str, str, int | None]  # model, method, target and layer of maps
 
 __all__ = [
+    "BEST_PERCENTILE",
     "CHOSEN",
     "GRIDS",
+    "PERCENTILES",
+    "QUARTILES",
     "average_ranks",
     "empty_board",
     "find_warnings",
@@ -40,6 +45,7 @@ __all__ = [
     "layer_column",
     "layer_progression",
     "leaderboard",
+    "percentile_quartiles",
     "percentile_sweep",
     "put_beside",
     "ranked",
@@ -54,6 +60,12 @@ GRIDS = (
     "regions differently: "
     "figures, chance and ceiling of one grid do not compare with those of another, while "
     "resolution pixels scores all on one raster"
+)
+BEST_PERCENTILE = Name("best_iou_percentile", "")
+QUARTILES = ("percentile_q1", "percentile_median", "percentile_q3")
+PERCENTILES = (
+    "best percentile: the one at which the IoU of an image is largest, median and quartiles over "
+    "images"
 )
 
 
@@ -104,6 +116,7 @@ def leaderboard(
     lines = make_lines(tables, name, where, layer, method, found)
     frame = ranked(name, lines, head=where.head is not None)
     put_beside(tables, name, where, lines, frame)
+    peaks = _put_percentiles(tables, name, where, lines, frame)
     if name == NAME:
         _put_random(tables, lines, frame)
     by = frame["value"].map(rounded)
@@ -113,12 +126,33 @@ def leaderboard(
     return with_note(
         frame,
         _about(name),
+        peaks,
         RANDOM if "random" in frame else "",
         _choice(lines),
         _nothing(lines, where),
         so_far(tables),
         warnings=find_warnings(tables, keys_of_lines(lines)),
     )
+
+
+def _put_percentiles(
+    tables: Tables, name: Name, where: Where, lines: Sequence[Line], frame: pd.DataFrame
+) -> str:
+    """Put the percentiles that give the best IoU into its table; return how to read them."""
+    if name.metric != "best_iou" or BEST_PERCENTILE not in tables.names:
+        return ""
+    found = sum_up(tables, [BEST_PERCENTILE], where)[BEST_PERCENTILE]
+    place = list(frame).index("n")
+    for at, column in enumerate(percentile_quartiles(line.at(found) for line in lines).items()):
+        frame.insert(place + at, *column)
+    return PERCENTILES
+
+
+def percentile_quartiles(scores: Iterable[Scores]) -> dict[str, list[float]]:
+    """Return the quartiles over images of the percentile at which the IoU is largest, by column."""
+    values = [one.values if len(one.values) else np.array([np.nan]) for one in scores]
+    table = [np.quantile(each, (0.25, 0.5, 0.75)).tolist() for each in values]
+    return {name: [row[at] for row in table] for at, name in enumerate(QUARTILES)}
 
 
 def keys_of_lines(lines: Iterable[Line]) -> set[_Key]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from sightline.store.prototypes import BenchmarkFolder, benchmark_folder
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
@@ -51,9 +52,11 @@ class RelevanceMean(NamedTuple):
     difference, difference_low, difference_high : float
         Mean of the relevance minus chance.
     lines, undefined : int
-        Prototypes or patches that count, and those that do not: no object is annotated.
+        Prototypes or patches that count, and those that do not.
     images : int
         That they lie on.
+    reasons : str
+        Why those that do not count are undefined, each reason with their number; "" for none.
     """
 
     kind: str
@@ -68,6 +71,13 @@ class RelevanceMean(NamedTuple):
     lines: int
     undefined: int
     images: int
+    reasons: str = ""
+
+    @property
+    def undefined_fraction(self) -> float:
+        """Fraction of the prototypes or patches that do not count; NaN where there are none."""
+        total = self.lines + self.undefined
+        return self.undefined / total if total else np.nan
 
 
 def benchmark_names(store: str | os.PathLike[str]) -> list[str]:
@@ -255,6 +265,7 @@ def _mean(table: pa.Table, kind: str, measure: str) -> RelevanceMean:
         np.asarray(table[name].to_numpy(), np.float64)[keep] for name in (measure, "chance")
     )
     images = np.asarray(table["image"].to_pylist())[keep]
+    reasons = np.asarray(table["reason"].to_pylist(), object)[keep]
     known = np.isfinite(values) & np.isfinite(chance)
     level = interval(values, images=images.tolist(), limits=(0, 1))
     gap = interval(values - chance, images=images.tolist(), limits=(-1, 1))
@@ -271,4 +282,10 @@ def _mean(table: pa.Table, kind: str, measure: str) -> RelevanceMean:
         int(known.sum()),
         int((~known).sum()),
         level.n,
+        _count_reasons(reasons[~known]),
     )
+
+
+def _count_reasons(reasons: Iterable[str]) -> str:
+    """Return each reason with how often it holds, the most frequent first."""
+    return ", ".join(f"{count:,}: {reason}" for reason, count in Counter(reasons).most_common())

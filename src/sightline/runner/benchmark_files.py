@@ -91,8 +91,21 @@ def benchmark_about(plan: BenchmarkPlan, tables: dict[str, list[pa.Table]]) -> d
             "images": len(plan.images),
             "prototypes": len(plan.prototypes),
             **{f"analysed_{stage}": len(plan.ids(stage)) for stage in stages},
+            **_count_unmatched(plan, tables),
         },
         "perturbations": [{"name": one.name, "description": one.description} for one in made],
+    }
+
+
+def _count_unmatched(plan: BenchmarkPlan, tables: dict[str, list[pa.Table]]) -> dict[str, int]:
+    """Return of how many images no prototype belongs to the predicted class, where that matters."""
+    config = plan.asked.config
+    sections = {"patches": config.relevance_analysis, "drops": config.local_perturbation_analysis}
+    return {
+        f"unmatched_{stage}": len(plan.ids(stage))
+        - len({number for table in tables[stage] for number in table["img_id"].to_pylist()})
+        for stage, section in sections.items()
+        if section is not None and section.class_specific
     }
 
 

@@ -102,7 +102,8 @@ class Group(NamedTuple):
     logits : Tensor (images, classes)
         Without columns where the model has no classes.
     made : dict
-        Pairs with their attributions, by how many prototypes of each image.
+        Pairs with their attributions, by how many prototypes of each image are analysed and
+        whether only those of the predicted class are considered.
     """
 
     places: range
@@ -112,7 +113,7 @@ class Group(NamedTuple):
     maps: Tensor
     logits: Tensor
     predicted: tuple[str | None, ...]
-    made: dict[int, tuple[_Pairs, Attributed]]
+    made: dict[tuple[int, bool], tuple[_Pairs, Attributed]]
 
 
 class _Pairs(NamedTuple):
@@ -246,18 +247,21 @@ def prototype_rows(
     """Return how relevant prototypes are, on the images they were taken from."""
     import torch
 
+    from sightline.prototypes.matches import first_maxima
+
     look = _Look("prototype", [one.img_id for one in taken], section.area_percentage, save)
 
     rows: list[dict[str, Any]] = []
     for group in groups_of(asked, [one.sample for one in taken]):
         own = [taken[at] for at in group.places]
         device = group.inputs.pixels.device
-        pairs = _Pairs(
-            torch.arange(len(own), device=device),
-            torch.tensor([one.prototype for one in own], device=device),
-            torch.tensor([one.cell for one in own], device=device),
-        )
-        _check_cells(asked.model, pairs.cells, group.maps)
+        images = torch.arange(len(own), device=device)
+        prototypes = torch.tensor([one.prototype for one in own], device=device)
+        cells = torch.tensor([one.cell for one in own], device=device)
+        _check_cells(asked.model, cells, group.maps)
+        if section.prototype_cell == "most_similar":
+            cells = first_maxima(group.maps[images, prototypes])
+        pairs = _Pairs(images, prototypes, cells)
         rows += _relevance_rows(asked, group, pairs, _attributed(asked, group, pairs), look)
     return _table(rows, relevance_schema())
 
@@ -273,8 +277,9 @@ def patch_rows(
     look = _Look("patch", ids, section.area_percentage, save)
     rows: list[dict[str, Any]] = []
     for group in groups:
-        pairs, found = _matched(asked, group, section.num_prototypes)
-        rows += _relevance_rows(asked, group, pairs, found, look)
+        if _has_pairs(asked, group, section):
+            pairs, found = _matched(asked, group, section)
+            rows += _relevance_rows(asked, group, pairs, found, look)
     return _table(rows, relevance_schema())
 
 
@@ -284,24 +289,43 @@ def _table(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist(rows, schema)
 
 
-def _matched(asked: BenchmarkJob, group: Group, count: int) -> tuple[_Pairs, Attributed]:
+def _matched(
+    asked: BenchmarkJob, group: Group, section: RelevanceAnalysis | LocalPerturbationAnalysis
+) -> tuple[_Pairs, Attributed]:
     """Return the most similar prototypes of each image of a group, and which pixels make them so.
 
     What was made for one analysis is there for the other.
     """
+    key = section.num_prototypes, section.class_specific
+    if key not in group.made:
+        pairs = _similar_pairs(asked, group, *key)
+        group.made[key] = pairs, _attributed(asked, group, pairs)
+    return group.made[key]
+
+
+def _has_pairs(
+    asked: BenchmarkJob, group: Group, section: RelevanceAnalysis | LocalPerturbationAnalysis
+) -> bool:
+    """Return whether any image of a group has a prototype to analyse."""
+    return not section.class_specific or len(_similar_pairs(asked, group, 1, True).images) > 0
+
+
+def _similar_pairs(asked: BenchmarkJob, group: Group, count: int, class_specific: bool) -> _Pairs:
+    """Return the most similar prototypes of each image: of all, or of the predicted class."""
     import torch
 
     from sightline.prototypes.matches import matches_of
 
-    if count not in group.made:
-        found = matches_of(asked.model, group.maps, count)
-        images = torch.arange(len(group.places), device=found.prototypes.device)
-        each = found.prototypes.shape[1]
-        pairs = _Pairs(
-            images.repeat_interleave(each), found.prototypes.flatten(), found.cells.flatten(0, 1)
-        )
-        group.made[count] = pairs, _attributed(asked, group, pairs)
-    return group.made[count]
+    classes = group.logits.argmax(1) if class_specific else None
+    found = matches_of(asked.model, group.maps, count, classes)
+    images = torch.arange(len(group.places), device=found.prototypes.device)
+    prototypes = found.prototypes.flatten()
+    keep = prototypes >= 0  # a class may have fewer
+    return _Pairs(
+        images.repeat_interleave(found.prototypes.shape[1])[keep],
+        prototypes[keep],
+        found.cells.flatten(0, 1)[keep],
+    )
 
 
 def _attributed(asked: BenchmarkJob, group: Group, pairs: _Pairs) -> Attributed:
@@ -342,6 +366,7 @@ def _relevance_rows(
     both = [masks_of(*each) for each in zip(group.samples, group.inputs.geometries, strict=True)]
     on, counted = (np.stack(masks)[order] for masks in zip(*both, strict=True))
     relevant = relevance(found, on, look.area, counted)
+    reasons = relevant.reasons
     for at in range(len(order)):
         row = _row(asked, group, pairs, at, look.ids)
         if look.save is not None:
@@ -355,6 +380,7 @@ def _relevance_rows(
             "energy_relevance": float(relevant.energy[at]),
             "energy_raw": float(relevant.energy_raw[at]),
             "chance": float(relevant.chance[at]),
+            "reason": reasons[at],
         }
 
 
@@ -417,7 +443,9 @@ def drop_rows(
     made = section.made()
     rows: list[dict[str, Any]] = []
     for group in groups:
-        pairs, values, score = _scored(asked, group, section.num_prototypes)
+        if asked.method is None and not _has_pairs(asked, group, section):
+            continue
+        pairs, values, score = _scored(asked, group, section)
         images = _unit(asked, group)[pairs.images]
         found = perturbed_scores(
             score, images, values, made, dual=section.enable_dual_mode,
@@ -451,14 +479,16 @@ def _perturbed_rows(
         }
 
 
-def _scored(asked: BenchmarkJob, group: Group, count: int) -> tuple[_Pairs, Tensor, Score]:
+def _scored(
+    asked: BenchmarkJob, group: Group, section: LocalPerturbationAnalysis
+) -> tuple[_Pairs, Tensor, Score]:
     """Return pairs, their maps from 0 to 1, and what gives their scores."""
     from sightline.prototypes.local import class_score, prototype_score
 
     if asked.method is None:
-        pairs, found = _matched(asked, group, count)
+        pairs, found = _matched(asked, group, section)
         return pairs, found.values, prototype_score(group.quick, pairs.prototypes, pairs.cells)
-    pairs = _likely(group, count)
+    pairs = _likely(group, section.num_prototypes)
     values = _class_maps(asked, asked.method, group, pairs)
     return pairs, values, class_score(asked.model, pairs.prototypes)
 
@@ -501,13 +531,12 @@ def _save_perturbed(
     save: Save,
 ) -> None:
     """Save the changed copies of each pair, rounded once to 8 bits."""
-    from sightline.prototypes.perturbations import blend, perturb, relevant_boxes
+    from sightline.prototypes.perturbations import blend, perturb
 
     modes = ["focused", *["dual"] * section.enable_dual_mode]
     modes += ["global"] * section.enable_global_mode
-    boxes = relevant_boxes(values)
     for perturbation in section.made():
-        perturbed = perturb(images, perturbation, boxes)
+        perturbed = perturb(images, perturbation, values)
         for mode in modes:
             copies: Any = blend(images, perturbed, values, mode)  # type: ignore[arg-type]
             for row, copy in zip(rows, copies.permute(0, 2, 3, 1).cpu().numpy(), strict=True):

@@ -109,12 +109,26 @@ def _checked(asked: BenchmarkJob) -> tuple[int, ...]:
         asked.model.check_classes("score: class_logit")
         METHODS[asked.method].check_fits(asked.model)
         METHODS[asked.method].with_defaults(asked.params)
+    _check_class_specific(asked)
     if not isinstance(asked.batch, int) or asked.batch < 1:
         raise InputError(f"batch must be 1 or more, got {asked.batch!r}")
     if by_class and asked.config.relevance_analysis is None:
         return tuple(range(len(asked.model.classes)))
     ATTRIBUTIONS[asked.attribution].with_defaults({} if by_class else asked.params)
     return prototypes_in_use(asked.model)
+
+
+def _check_class_specific(asked: BenchmarkJob) -> None:
+    """Raise where prototypes of the predicted class are asked for and nothing is predicted."""
+    drops = asked.config.local_perturbation_analysis
+    if drops is not None and drops.class_specific and drops.score == "class_logit":
+        raise InputError(
+            "local_perturbation_analysis: class_specific is about prototypes, and score: "
+            "class_logit has none; leave one of them out"
+        )
+    for section in (asked.config.relevance_analysis, drops):
+        if section is not None and section.class_specific:
+            asked.model.check_classes("class_specific")
 
 
 def _parts(

@@ -10,7 +10,7 @@
   the time: the same benchmark gives the same bytes.
 - ``relevance.parquet``: kind (prototype: on the image it was taken from; patch: on a test image),
   img_id, image, proto_idx, row, column (the cell), score, mask_relevance, energy_relevance,
-  energy_raw, chance, label, predicted.
+  energy_raw, chance, reason (why one of them is undefined, or ""), label, predicted.
 - ``drops.parquet``: img_id, image, proto_idx, row, column, perturbation, description,
   original_score, focused, dual, whole (scores after it), squared_distance, dual_squared_distance,
   height, width (of what the model saw), label, predicted.
@@ -64,7 +64,7 @@ __all__ = [
     "table_bytes",
 ]
 
-BENCHMARK_FORMAT = 1
+BENCHMARK_FORMAT = 2
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 _PART = re.compile(r"(.+)-([0-9a-f]{16})\.parquet")
 _MOST = 4  # differences that a message names
@@ -80,6 +80,7 @@ def relevance_schema() -> pa.Schema:
             ("kind", pa.string()),
             *_pair_columns(),
             *((name, pa.float64()) for name in numbers),
+            ("reason", pa.string()),
             ("label", pa.string()),
             ("predicted", pa.string()),
         ]

@@ -61,7 +61,10 @@ _FLAT = {
     "distortion_periods": ("distortion", "distortion_periods"),
     "distortion_amplitude": ("distortion", "distortion_amplitude"),
     "distortion_direction": ("distortion", "distortion_direction"),
+    "distortion_box": ("distortion", "distortion_box"),
+    "distortion_side": ("distortion", "distortion_side"),
 }
+_TEXTS = ("distortion_direction", "distortion_box", "distortion_side")
 _TYPES = tuple(dict.fromkeys(kind for kind, _ in _FLAT.values()))
 _DEEPEST = 20  # lists in lists of a perturbation
 
@@ -110,6 +113,9 @@ class _Analysis(Part):
     num_prototypes: _Count = Field(
         default=1, description="How many of the most similar prototypes of each image"
     )
+    class_specific: bool = Field(
+        default=False, description="Whether only prototypes of the predicted class are considered"
+    )
     debug_mode: bool = Field(default=False, description="Whether pictures are saved, in debug/")
 
 
@@ -130,6 +136,11 @@ class RelevanceAnalysis(_Analysis):
     )
     area_percentage: Annotated[float, AfterValidator(_share)] = Field(
         default=0.1, description="Share of the image that counts as most relevant: 0.1 is 10%"
+    )
+    prototype_cell: Literal["source", "most_similar"] = Field(
+        default="source",
+        description="Cell of a prototype's image that is attributed: the one it was taken from, or "
+        "the one that is most similar to it",
     )
 
 
@@ -177,13 +188,21 @@ class LocalPerturbationAnalysis(_Analysis):
     gaussian_blur_ksize: int | None = Field(default=None, description="Side of the blur's kernel")
     gaussian_blur_sigma: _Number = Field(default=None, description="Width of the blur in pixels")
     distortion_periods: _Number = Field(
-        default=None, description="Waves of the distortion over the width of what is relevant"
+        default=None, description="Waves of the distortion over the box of what is relevant"
     )
     distortion_amplitude: _Number = Field(
         default=None, description="Height of the distortion's waves in pixels"
     )
     distortion_direction: str | None = Field(
         default=None, description="Axis that is distorted: horizontal, vertical or both"
+    )
+    distortion_box: str | None = Field(
+        default=None,
+        description="Box that the waves lie over: of the top tenth of the pixels (top_area), or of "
+        "all above 0.3 of the map's range (threshold)",
+    )
+    distortion_side: str | None = Field(
+        default=None, description="Side of that box: width or longest"
     )
     perturbations: Annotated[
         dict[str, tuple[dict[str, Any], ...]] | None, BeforeValidator(lambda value: _nested(value))
@@ -276,7 +295,7 @@ def _step(given: Any, at: Place) -> dict[str, Any]:
         if (name := _FLAT[key][1]) in found:
             raise problem(f"means the same as {name}: leave one of them out", *at, "params", key)
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            text = "expected a number" if key != "distortion_direction" else "expected text"
+            text = "expected text" if key in _TEXTS else "expected a number"
             raise problem(f"{text}, got {shown(value)}", *at, "params", key)
         found[name] = value
     return _fitting({"type": kind, "params": found}, (*at, "params"))

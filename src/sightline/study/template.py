@@ -453,6 +453,11 @@ relevance_analysis:
   sampling_ratio: 1
   # How many of the most similar prototypes of each image.
   num_prototypes: 1
+  # Whether only prototypes of the predicted class are considered, as CaBRNet has it.
+  class_specific: false
+  # Cell of a prototype's image that is attributed: source, the one it was taken from; or
+  # most_similar, the one that is most similar to it now, as CaBRNet has it.
+  prototype_cell: source
 
 # What is the similarity made of? Pixels are perturbed where the attribution is high (focused), and
 # where it is low (dual); a similarity made of colour drops when the hue is shifted.
@@ -463,6 +468,7 @@ local_perturbation_analysis:
   global_stats: global_stats.csv
   sampling_ratio: 1
   num_prototypes: 1
+  class_specific: false
   # Whether all other pixels are perturbed as well. Without it nothing tells what matters.
   enable_dual_mode: true
   # Whether the whole image is perturbed as well.
@@ -487,9 +493,13 @@ local_perturbation_analysis:
   # keys gaussian_noise_ksize and gaussian_noise_sigma mean the same.
   gaussian_blur_ksize: 21
   gaussian_blur_sigma: 2.0
-  # Waves over the width of what is relevant, and how far they move pixels.
+  # Waves over one side of the box of what is relevant, and how far they move pixels.
   distortion_periods: 5
   distortion_amplitude: 7
+  # The box holds the top tenth of the pixels (top_area) or, as CaBRNet has it, all above 0.3 of the
+  # map's range (threshold); the side is its width or, as CaBRNet has it, the longest.
+  # distortion_box: top_area
+  # distortion_side: width
   # horizontal, vertical or both.
   # distortion_direction: both
 

@@ -1230,6 +1230,12 @@ export interface LeaderboardLine {
   beside: string | null;
   /** Its mean over images. */
   beside_value: number | null;
+  /** Of best_iou: lower quartile over images of the percentile that gives it. */
+  percentile_q1: number | null;
+  /** Its median. */
+  percentile_median: number | null;
+  /** Its upper quartile. */
+  percentile_q3: number | null;
   /** How many scores the mean is over. */
   n: number;
   /** How many have no defined score. */
@@ -1776,6 +1782,8 @@ export interface PrototypeImage {
   energy_relevance: number | null;
   /** Share of the image that the object takes. */
   chance: number | null;
+  /** Why a relevance is null; empty: none is. */
+  reason: string | null;
   /** By perturbation. */
   drops: PrototypeDrop[];
 }
@@ -1920,8 +1928,12 @@ export interface PrototypeRelevance {
   difference_high: number | null;
   /** Prototypes or patches that count. */
   n: number;
-  /** Those that do not: nothing is annotated. */
+  /** Those that do not. */
   undefined: number;
+  /** Fraction of those that do not. */
+  undefined_fraction: number | null;
+  /** Why they do not, each reason with their number. */
+  reasons: string;
   /** How many images. */
   images: number;
   /** Of each prototype or patch. */

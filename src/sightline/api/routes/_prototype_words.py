@@ -106,9 +106,11 @@ def relevance_sentence(one: RelevanceMean) -> str:
     """Say how relevant prototypes or patches are, beside chance."""
     what = "Prototypes" if one.kind == "prototype" else "Patches of images"
     if not one.lines:
-        return f"{what}: nothing is annotated, so that relevance is not defined."
+        return f"{what}: relevance is not defined ({one.reasons})."
     of = "the attribution" if one.measure == "energy_relevance" else "the most relevant pixels"
     told = f"{what}: {one.value:.0%} of {of} lies on the object; chance is {one.chance:.0%}."
+    if one.undefined:
+        told += f" Undefined: {one.undefined_fraction:.0%} ({one.reasons})."
     if not isfinite(one.difference_low):
         return told
     if one.difference_low > 0:

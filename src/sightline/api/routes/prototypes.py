@@ -199,6 +199,7 @@ def _relevance(found: StoredBenchmark) -> tuple[PrototypeRelevance, ...]:
             PrototypeRelevance,
             one._asdict(),
             n=one.lines,
+            undefined_fraction=plain(one.undefined_fraction),
             values=tuple(plain(row[one.measure]) for row in rows if row["kind"] == one.kind),
             sentence=relevance_sentence(one),
         )
@@ -369,7 +370,7 @@ def _make_lines(served: Served, found: StoredBenchmark) -> tuple[dict[int, Proto
     }, note
 
 
-_RELEVANT = ("mask_relevance", "energy_relevance", "energy_raw", "chance")
+_RELEVANT = ("mask_relevance", "energy_relevance", "energy_raw", "chance", "reason")
 
 
 def asked_of(served: Served, found: StoredBenchmark) -> AskedBenchmark:

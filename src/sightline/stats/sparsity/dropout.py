@@ -46,6 +46,8 @@ _TAILS = (2.5, 97.5)
 class Band:
     """A sensitivity band: where the mean IoU goes as regions are left out at random.
 
+    Unpacks into its ends: ``low, high = band``.
+
     Attributes
     ----------
     rate : float
@@ -79,6 +81,10 @@ class Band:
     emptied: float
     n: int
     undefined: int = 0
+
+    def __iter__(self) -> Iterator[float]:
+        yield self.low
+        yield self.high
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,13 @@ function columnsOf(gold: boolean): readonly Column<Line>[] {
       value: (line) => numberOf(line, "p_holm"),
       render: (line) => pValue(numberOf(line, "p_holm")),
     },
+    {
+      key: "p_dropout",
+      title: <Tip text="Permutation test with 30% of the labels left out at random: median over the draws.">p, 30% left out</Tip>,
+      align: "right",
+      value: (line) => numberOf(line, "p_dropout"),
+      render: (line) => pValue(numberOf(line, "p_dropout")),
+    },
     difference("recall", <Tip text="Recall of single regions: never to be read without IoU or coverage.">Δ region recall</Tip>),
     difference("coverage", "Δ coverage"),
     {
