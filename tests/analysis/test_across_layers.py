@@ -23,20 +23,20 @@ def test_it_is_the_agreement_of_two_layers(sparse: Path) -> None:
         scenes = open_scenes(results)
         seen: list[Any] = []
         found = layer_changes(
-            scenes, model="demo/vit", most=4, progress=lambda *told: seen.append(told)
+            scenes, model="demo/vit", most=6, progress=lambda *told: seen.append(told)
         )
         assert found["method"].tolist() == ["cls", "mean_map"]  # those that have layers
         assert found["layer"].tolist() == [3, 3]
         assert found["next"].tolist() == [11, 11]
-        assert seen[-1] == (4, 4, "maps across layers")
+        assert seen[-1] == (6, 6, "maps across layers")
         tables = results._tables
         where = tables.catalogue.where(model="demo/vit", method="cls")
         lines = make_lines(tables, tables.name(None), where, "all")
         lines = [line for line in lines if line.model == "demo/vit"]
-        agreed = map_agreement(scenes, lines, most=4)
+        agreed = map_agreement(scenes, lines, most=6)
         line = checked.lines(found)[0]
         assert line.spearman == pytest.approx(agreed.matrix[0, 1])
         assert (line.low, line.high) == pytest.approx((agreed.low[0, 1], agreed.high[0, 1]))
-        assert line.images == 4
+        assert line.images == 6
         with pytest.raises(InputError, match="random: no maps of two layers"):
             layer_changes(scenes, method="random")

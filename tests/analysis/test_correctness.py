@@ -104,14 +104,14 @@ def test_without_areas_the_adjusted_difference_alone_is_undefined(sparse: Path) 
 
 def test_models_have_their_accuracy_and_mean_score(sparse: Path) -> None:
     with open_results(sparse) as results:
-        board = results.leaderboard("coverage", layer="last").set_index(["model", "method"])
+        board = results.leaderboard("coverage", layer="last")
         first = said(results)
         found = compute_accuracy_scatter(results, "coverage", layer="last", predictions=first)
         few = compute_accuracy_scatter(results, "coverage", layer="last", predictions=first.head(4))
     right = interval(first["correct"].astype(float), kind="share")
     ends = (right.value, right.low, right.high)
-    for row in found.itertuples():
-        line = board.loc[row.model, row.method]
+    for row in checked.lines(found):
+        line = board.query("model == @row.model and method == @row.method").iloc[0]
         assert (row.value, row.low, row.high) == pytest.approx((line.value, line.low, line.high))
         assert (row.accuracy, row.accuracy_low, row.accuracy_high) == pytest.approx(ends)
         assert (row.images, row.reason) == (20, "")

@@ -33,21 +33,21 @@ def test_every_measure_says_what_speaks_for_a_map() -> None:
 
 
 def test_values_are_compared_with_the_random_map_image_by_image() -> None:
-    ours, theirs = [0.1, 0.3, 0.2, NAN, 0.4], [0.5, 0.6, NAN, 0.4, 0.5]
+    ours, theirs = [0.1, 0.3, 0.2, NAN, 0.4, 0.2, 0.3], [0.5, 0.6, NAN, 0.4, 0.5, 0.5, 0.4]
     found = faithfulness_of(
         checked.frame(
-            checked.measured([1.0, 2.0, 3.0, 4.0, 5.0], "infidelity"),
+            checked.measured([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "infidelity"),
             checked.measured(ours, "deletion"),
             checked.measured(theirs, "deletion", **RANDOM),
-            checked.measured([0.9] * 5, "deletion_curve", point=0.1),
+            checked.measured([0.9] * 7, "deletion_curve", point=0.1),
         )
     )
     assert found["measure"].tolist() == ["deletion", "deletion", "infidelity"]
     line, random, alone = checked.lines(found)
     assert line.value == pytest.approx(0.25)
-    assert (line.images, line.better) == (4, "lower")
-    assert line.random == pytest.approx((0.5 + 0.6 + 0.5) / 3)  # on images that both have
-    gaps = interval([-0.4, -0.3, -0.1])
+    assert (line.images, line.better) == (6, "lower")
+    assert line.random == pytest.approx((0.5 + 0.6 + 0.5 + 0.5 + 0.4) / 5)  # on images of both
+    gaps = interval([-0.4, -0.3, -0.1, -0.3, -0.1])
     assert (line.difference, line.difference_low, line.difference_high) == pytest.approx(
         (gaps.value, gaps.low, gaps.high)
     )
@@ -60,11 +60,11 @@ def test_values_are_compared_with_the_random_map_image_by_image() -> None:
 
 def test_curves_of_what_is_no_class_have_no_limits() -> None:
     """The length of an embedding is no share: its interval holds its mean."""
-    values = [7.0, 8.0, 9.5, 8.5]
+    values = [7.0, 8.0, 9.5, 8.5, 8.0]
     rows = checked.frame(
         checked.measured(values, "deletion", target="embedding"),
         checked.measured(values, "deletion_curve", target="embedding", point=0.5),
-        checked.measured([0.99, 1.0, 1.0, 0.9], "deletion"),
+        checked.measured([0.99, 1.0, 1.0, 0.9, 1.0], "deletion"),
     )
     (line, share), (point,) = (
         checked.lines(found) for found in (faithfulness_of(rows), curves_of(rows, "deletion"))
@@ -121,17 +121,18 @@ def test_curves_run_from_the_first_share_to_the_last() -> None:
 
 def test_parts_stand_beside_what_chance_gives() -> None:
     rows = checked.frame(
-        checked.measured([1.0, 0.5, 0.75, NAN], "parts_precision", "parts", layer=11),
-        checked.measured([0.5, 0.5, NAN, NAN], "parts_recall", "parts", layer=11),
-        checked.measured([0.2, 0.4, 0.3, 0.9], "parts_base", "parts", layer=11),
-        checked.measured([0.1, 0.2, 0.3, 0.4], "parts_background", "parts", layer=11),
+        checked.measured([1.0, 0.5, 0.75, NAN, 0.75, 0.75], "parts_precision", "parts", layer=11),
+        checked.measured([0.5, 0.5, *[NAN] * 4], "parts_recall", "parts", layer=11),
+        checked.measured([0.2, 0.4, 0.3, 0.9, 0.3, 0.3], "parts_base", "parts", layer=11),
+        checked.measured([0.1, 0.2, 0.3, 0.4, 0.25, 0.25], "parts_background", "parts", layer=11),
         checked.measured([0.1, 0.2, 0.3], "parts_ap", "parts", **RANDOM),
     )
     ours, random = checked.lines(parts_of(rows))
     assert (ours.precision, ours.recall, ours.base) == pytest.approx((0.75, 0.5, 0.3))
     assert ours.background == pytest.approx(0.25)
     assert 0 <= ours.precision_low < 0.75 < ours.precision_high <= 1
-    assert (ours.layer, ours.images, random.images) == (11, 3, 3)
+    assert (ours.layer, ours.images, random.images) == (11, 5, 3)
+    assert np.isnan([ours.recall_low, ours.recall_high]).all()  # two images
     assert np.isnan([ours.ap, random.precision]).all()
     with pytest.raises(InputError, match="'faithfulness' are stored"):
         faithfulness_of(rows)

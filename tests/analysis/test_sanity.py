@@ -203,7 +203,7 @@ def test_the_guide_looks_at_values_alone() -> None:
 
 def small(value: float, way: str = "full", stage: int = 0, **keys: Any) -> list[dict[str, object]]:
     """Return a few values around one."""
-    table = value + np.array([[0.0, 0.01], [0.02, 0.0], [0.01, 0.03]])
+    table = value + np.tile([[0.0, 0.01], [0.02, 0.0], [0.01, 0.03]], (2, 1))
     return list(checked.randomised(table, stage, way, **keys))
 
 
@@ -237,14 +237,14 @@ def test_layers_are_lines_of_their_own_and_the_last_stage_counts() -> None:
 
 
 def test_a_cascade_tells_of_each_stage_and_of_accuracy() -> None:
-    right = np.array([[1, 1], [0, 1], [0, 1]])
+    right = np.tile([[1, 1], [0, 1], [0, 1]], (2, 1))
     rows = checked.frame(
         small(0.5, "top-down", 0),
         small(0.2, "top-down", 1),
         checked.randomised(right, 0, "top-down", measure="correct"),
         checked.randomised(0 * right, 1, "top-down", measure="correct"),
-        checked.reference("trained", np.array([1, 1, 0]), measure="correct"),
-        checked.cross(np.full((3, 2), 0.25)),
+        checked.reference("trained", np.array([1, 1, 0] * 2), measure="correct"),
+        checked.cross(np.full((6, 2), 0.25)),
     )
     found = cascade_of(rows)
     assert found["stage"].tolist() == [-1, 0, 1]
@@ -253,8 +253,8 @@ def test_a_cascade_tells_of_each_stage_and_of_accuracy() -> None:
     np.testing.assert_allclose(found["accuracy"], [2 / 3, 4 / 6, 0])
     assert (found["cross"] == 0.25).all()
     assert found["low"].isna().tolist() == [True, False, False]
-    assert found["accuracy_high"].iloc[2] > 0  # never right on three images is not never right
-    unlabelled = np.array([[1, 1], [1, 1], [math.nan, math.nan]])
+    assert found["accuracy_high"].iloc[2] > 0  # never right on six images is not never right
+    unlabelled = np.array([[1, 1]] * 5 + [[math.nan, math.nan]])
     two = checked.frame(
         small(0.5, "top-down"), checked.randomised(unlabelled, 0, "top-down", measure="correct")
     )

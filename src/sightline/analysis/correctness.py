@@ -286,7 +286,7 @@ def _explain(plain: GroupDifference, adjusted: GroupDifference) -> str:
 
 def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
     """Return the accuracy of one line's model and its mean score, on the same images."""
-    rows = _defined(rows)
+    rows = _defined(rows).sort_values("image", kind="stable")  # drawn as for the leaderboard
     right = interval(rows["correct"].to_numpy(np.float64), kind="share", confidence=confidence)
     score = interval(
         rows["value"].to_numpy(np.float64),
@@ -307,7 +307,7 @@ def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, A
 
 
 def _defined(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[np.isfinite(rows["value"].to_numpy(np.float64))]
+    return rows.loc[np.isfinite(rows["value"].to_numpy(np.float64))]
 
 
 def _kind(metric: str) -> Kind:

@@ -359,9 +359,10 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
     limits = None if spec is None else spec.range
     skipped, accuracies = 0, set()
     for one in sides:
-        images = one.line.rows["image"].astype(str)
-        several = images.tolist() if images.duplicated().any() else None
-        values = numbers(one.line.rows, "value")
+        rows = one.line.rows.assign(image=one.line.rows["image"].astype(str))
+        rows = rows.sort_values("image", kind="stable")  # drawn as for the leaderboard
+        several = rows["image"].tolist() if rows["image"].duplicated().any() else None
+        values = numbers(rows, "value")
         score = interval(values, images=several, kind=kind, limits=limits)
         right = interval(_accuracy_of(one.line), kind="share")
         if not np.isfinite((score.low, score.high, right.low, right.high)).all():

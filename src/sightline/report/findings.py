@@ -511,7 +511,7 @@ def _correct_rule(scored: Scored, correctness: pd.DataFrame | None) -> GuideRule
 
 def _best_compared(
     scored: Scored, correctness: pd.DataFrame | None
-) -> tuple[str, dict[str, Any]] | None:
+) -> tuple[str, dict[Any, Any]] | None:
     """Return the best line with a difference of right and wrong, or whose model errs, if any."""
     if correctness is None:
         return None

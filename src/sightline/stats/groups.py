@@ -123,8 +123,8 @@ def compare_groups(
         sides_ = (interval(scores[side], kind=kind, confidence=confidence)
                   for side in (inside, ~inside))  # fmt: skip
         return GroupDifference(*subtract_intervals(*sides_), *counts)
-    fixed = fixed[:, np.ptp(fixed, axis=0) > 0]
-    found = slope(scores, inside * 1.0, fixed, confidence=confidence)
+    varies = np.flatnonzero(np.ptp(fixed, axis=0) > 0)
+    found = slope(scores, inside * 1.0, fixed[:, varies], confidence=confidence)
     least, most = limits[0] - limits[1], limits[1] - limits[0]
     reason = _explain(found.value, found.low, (least, most))
     if reason:
