@@ -32,6 +32,7 @@ from sightline.stats.paired import (
     sign_flip,
     wilcoxon,
 )
+from sightline.stats.power import compute_detectable_difference, compute_power
 from sightline.stats.selection import Selection, split_half
 
 __all__ = [
@@ -50,6 +51,8 @@ __all__ = [
     "best_of",
     "compare_family",
     "compare_paired",
+    "compute_detectable_difference",
+    "compute_power",
     "cross_image",
     "cross_scores",
     "effect_size",
