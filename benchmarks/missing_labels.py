@@ -5,10 +5,11 @@ github.com/ari-dasci/OD-MonuMAI, one folder per style with its `xml/`) and `deit
 transformer of ImageNet in the format of transformers). Of each label of an image one region is kept
 at random; the full annotation is the truth. Three tables are printed, by configuration:
 
-- gold sets of 30 images are drawn 200 times, by seeds 0 to 199: how often the bias of the sparse
-  mean IoU is detected, by whether the sparse mean lies within the interval of the joined mean (the
-  old rule) and by the paired difference of gold and sparse scores; and the computed power of the
-  latter;
+- studies of 120 images, 30 of them gold, are drawn 200 times, by seeds 0 to 199: how often the bias
+  of the sparse mean IoU is detected, by whether the sparse mean lies within the interval of the
+  joined mean (the old rule; also with all other images in the study) and by the paired difference
+  of gold and sparse scores; the computed power of the latter; and how often it rejects where there
+  is no bias, with random signs of the differences and with their mean taken off;
 - IoU corrected for unlabelled instances by known counts, with recall pooled and with each image's
   own, against the truth: over all images, and between which errors 95% of 200 studies of 120
   images lie;
@@ -31,7 +32,7 @@ import pandas as pd
 from benchmarks.completion import table
 from sightline import explain, load_model, score_maps
 from sightline.records import Annotation, Region
-from sightline.stats import compute_detectable_difference, compute_power, holm
+from sightline.stats import compare_family, compute_detectable_difference, compute_power, holm
 from sightline.stats.power import mean_power
 from sightline.stats.sparsity import compute_label_bias, compute_region_mean, joined, pu_iou
 
@@ -45,13 +46,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-GOLD, STUDY, DRAWS, ALPHA = 30, 120, 200, 0.05
+GOLD, STUDY, DRAWS, NULLS, ALPHA = 30, 120, 200, 2000, 0.05
 PIXELS, BATCH = 224, 64
 METHODS: dict[str, tuple[int | None, ...]] = {
     "cls": (8, 9, 11),
     "rollout": (11,),
     "gradcam": (11,),
-    "saliency": (None,),
     "edge": (None,),
     "centre": (None,),
     "random": (None,),
@@ -217,40 +217,47 @@ class Detection(NamedTuple):
     ----------
     bias, relative : float
         Mean gold minus sparse score over all images, and in units of the mean gold score.
-    old, paired, corrected : float
-        Rate of detection by the old rule, by the paired test, and by that under Holm's correction
-        for all configurations.
+    old, old_all, paired, corrected : float
+        Rate of detection by the old rule in a study of 120 images and in one of all images, by the
+        paired test, and by that under Holm's correction for all configurations.
     power, estimated : float
         Of the paired test: from the standard deviation over all images, and the mean over the gold
         sets of what each tells by its own.
     detectable : float
         Mean over the gold sets of the smallest bias with 80% power.
+    signs, centred : float
+        Rate of false detection, of differences with random signs and with their mean taken off.
     """
 
     bias: float
     relative: float
     old: float
+    old_all: float
     paired: float
     corrected: float
     power: float
     estimated: float
     detectable: float
+    signs: float
+    centred: float
 
 
-def detect(scores: Mapping[str, Scores], draws: int = DRAWS, n: int = GOLD) -> list[Detection]:
+def detect(
+    scores: Mapping[str, Scores], draws: int = DRAWS, n: int = GOLD, size: int = STUDY
+) -> list[Detection]:
     """Return how often the bias of each configuration is detected over gold sets."""
     images = [one.images for one in scores.values()]
-    old = np.zeros((len(images), draws), bool)
-    p, estimated, detectable = np.zeros((3, len(images), draws))
+    old, old_all, p, estimated, detectable = np.zeros((5, len(images), draws))
     truths = [float((frame["full"] - frame["sparse"]).mean()) for frame in images]
     for seed in range(draws):
-        chosen = np.random.default_rng(seed).choice(len(images[0]), n, replace=False)
+        study = np.random.default_rng(seed).choice(len(images[0]), size, replace=False)
+        chosen = study[:n]
         for row, frame in enumerate(images):
             sparse, full = (frame[key].to_numpy(np.float64) for key in ("sparse", "full"))
             gold = np.full(len(full), np.nan)
             gold[chosen] = full[chosen]
-            four = joined(sparse, sparse, gold)
-            old[row, seed] = not four.joined.low <= four.sparse.value <= four.joined.high
+            old[row, seed] = _is_outside(sparse[study], gold[study])
+            old_all[row, seed] = _is_outside(sparse, gold)
             p[row, seed] = compute_label_bias(sparse, gold).p
             gaps = (full - sparse)[chosen]
             estimated[row, seed] = compute_power(truths[row], gaps)
@@ -261,14 +268,33 @@ def detect(scores: Mapping[str, Scores], draws: int = DRAWS, n: int = GOLD) -> l
             truth,
             truth / float(frame["full"].mean()),
             float(old[row].mean()),
+            float(old_all[row].mean()),
             float((p[row] <= ALPHA).mean()),
             float((corrected[row] <= ALPHA).mean()),
             _expect_power(frame, truth, n),
             float(estimated[row].mean()),
             float(detectable[row].mean()),
+            *_reject_nothing(frame, n),
         )
         for row, (frame, truth) in enumerate(zip(images, truths, strict=True))
     ]
+
+
+def _is_outside(sparse: Floats, gold: Floats) -> bool:
+    """Return whether the sparse mean lies outside the interval of the joined mean."""
+    four = joined(sparse, sparse, gold)
+    return not four.joined.low <= four.sparse.value <= four.joined.high
+
+
+def _reject_nothing(frame: pd.DataFrame, n: int) -> tuple[float, float]:
+    """Return how often n differences without a bias are significant."""
+    gaps = (frame["full"] - frame["sparse"]).to_numpy(np.float64)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, len(gaps), (n, NULLS))
+    signs = gaps[rows] * rng.choice([-1.0, 1.0], rows.shape)
+    centred = (gaps - gaps.mean())[rows]
+    a, b = (compare_family(some, flips=999).p for some in (signs, centred))
+    return float((a <= ALPHA).mean()), float((b <= ALPHA).mean())
 
 
 def _expect_power(frame: pd.DataFrame, truth: float, n: int) -> float:
@@ -345,22 +371,24 @@ def main(given: Sequence[str] | None = None) -> None:
     print(
         f"{len(photographs):,} photographs, {first['kept'].sum():,} of {len(first):,} labels kept"
     )
-    for title, head, rows in _tables(scores, args.draws):
+    for title, head, rows in build_tables(scores, args.draws):
         print(f"\n{title}\n{table(head, rows, args.markdown)}")
 
 
-def _tables(
+def build_tables(
     scores: Mapping[str, Scores], draws: int
 ) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     names = list(scores)
-    rates = ["old rule", "paired", "paired, Holm", "power", "power, own sd"]
+    rates = ["old rule", "old, all images", "paired", "paired, Holm", "power", "power, own sd"]
     yield (
-        f"Bias detected by {draws} gold sets of {GOLD} images",
-        ["configuration", "true bias", "relative", *rates, "detectable"],
+        f"Bias detected in {draws} studies of {STUDY} images, {GOLD} of them gold",
+        ["configuration", "true bias", "relative", *rates, "detectable", "random signs",
+         "centred"],
         [
             [name, f"{one.bias:+.4f}", f"{one.relative:+.1%}", f"{one.old:.3f}",
-             f"{one.paired:.3f}", f"{one.corrected:.3f}", f"{one.power:.3f}",
-             f"{one.estimated:.3f}", f"{one.detectable:.4f}"]
+             f"{one.old_all:.3f}", f"{one.paired:.3f}", f"{one.corrected:.3f}",
+             f"{one.power:.3f}", f"{one.estimated:.3f}", f"{one.detectable:.4f}",
+             f"{one.signs:.3f}", f"{one.centred:.3f}"]
             for name, one in zip(names, detect(scores, draws), strict=True)
         ],
     )  # fmt: skip

@@ -78,6 +78,10 @@ def compute_label_bias(
     is another question, and a test with little power: images differ more from each other than
     the two scores of an image do.
 
+    The sign-flip test is exact where a difference is as likely to have the other sign. Strongly
+    skewed differences of mean zero are rejected more often than `alpha` says: 30 of those that
+    missing labels make on photographs, centred, in 0.07 to 0.11 of studies at 0.05.
+
     Parameters
     ----------
     sparse, gold : arrays (images,)
