@@ -54,9 +54,9 @@ VERDICTS = {
 """What can be said of a difference between two models, in a few words."""
 
 BIAS_VERDICTS = {
-    "low": "score too low",
-    "high": "score too high",
-    "not shown": "no bias shown",
+    "low": "too low",
+    "high": "too high",
+    "not shown": "not shown",
     "untested": "not tested",
 }
 """What can be said of a score against labels that may be missing, in a few words."""

@@ -272,13 +272,14 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
 
 def _bias(bias: "pd.DataFrame") -> "pd.DataFrame":
     """Return the paired differences of gold and other labels, with their verdicts."""
-    columns = ["model", "method", "target", "layer", "labels", "difference", "low", "high",
-               "p_holm", "detectable", "verdict"]  # fmt: skip
+    columns = ["model", "method", "target", "labels", "difference", "low", "high", "p_holm",
+               "detectable", "verdict"]  # fmt: skip
     shown = bias[columns]
     if set(shown["labels"]) == {"sparse"}:
         shown = shown.drop(columns="labels")
     shown.attrs["note"] = (
-        "detectable: the smallest bias that would have been found with 80% power"
+        "detectable: the smallest bias that would have been found with 80% power; verdict: on the "
+        "score against these labels"
         + ("; p and power are corrected for the number of lines" if len(bias) > 1 else "")
     )
     return compact(shown)

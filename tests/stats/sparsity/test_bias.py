@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sightline.records import InputError
-from sightline.stats import compare_paired, sign_flip
+from sightline.stats import compare_paired, interval, sign_flip
 from sightline.stats.sparsity import compute_label_bias, joined, ppi_mean
 
 NAN = math.nan
@@ -38,12 +38,21 @@ def test_a_bias_is_found_that_lies_inside_the_interval_of_the_mean() -> None:
 def test_it_is_the_paired_comparison_of_the_gold_images() -> None:
     sparse, gold = study(0.02)
     bias, pair = compute_label_bias(sparse, gold), compare_paired(gold[:30], sparse[:30])
-    assert (bias.difference, bias.low, bias.high) == (pair.difference, pair.low, pair.high)
+    student = interval(gold[:30] - sparse[:30], method="t")
+    assert (bias.difference, bias.low, bias.high) == (student.value, student.low, student.high)
+    assert bias.difference == pytest.approx(pair.difference)
     assert (bias.p, bias.n, bias.undefined, bias.reason) == (pair.p, 30, 0, "")
     mirrored = compute_label_bias(gold, np.where(np.isnan(gold), np.nan, sparse))
     assert mirrored.difference == pytest.approx(-bias.difference)
     assert mirrored.p == bias.p
     assert mirrored.detectable == pytest.approx(bias.detectable)
+
+
+def test_interval_and_test_agree() -> None:
+    for seed in range(60):
+        bias = compute_label_bias(*study(0.01, n=12 + seed % 20, seed=seed))
+        if not 0.03 < bias.p < 0.08:
+            assert (bias.p <= 0.05) == (not bias.low <= 0 <= bias.high)
 
 
 def test_a_smaller_level_makes_the_detectable_bias_larger() -> None:

@@ -32,7 +32,8 @@ class LabelBias:
     Attributes
     ----------
     difference, low, high : float
-        Mean of gold minus sparse score over the gold images, and its confidence interval.
+        Mean of gold minus sparse score over the gold images, and its confidence interval by
+        Student's t, as are the interval over strata and `detectable`.
     p : float
         Of the two-sided sign-flip test.
     detectable : float
@@ -93,7 +94,7 @@ def compute_label_bias(
         Of `detectable`. With several configurations to be corrected for, `alpha` over their number
         holds under Holm's correction, too.
     seed : int
-        Of interval and test.
+        Of the test.
 
     Returns
     -------
@@ -129,7 +130,7 @@ def compute_label_bias(
 
 
 def _plain(gaps: NDArray[np.float64], power: float, alpha: float, seed: int) -> LabelBias:
-    span = interval(gaps, seed=seed)
+    span = interval(gaps, method="t")
     least = compute_detectable_difference(gaps, power=power, alpha=alpha)
     least = least if _can_reject(span.n, alpha) else math.nan
     return LabelBias(span.value, span.low, span.high, sign_flip(gaps, seed=seed), least, span.n, 0)

@@ -128,15 +128,16 @@ def compute_region_mean(
     scores, cells = scores[defined], cells[defined]
     if not len(scores):
         return float("nan")
-    labelled = np.bincount(cells)[cells]
-    total = np.ones(len(scores))
-    if mean_over == "regions":
+    labelled = np.bincount(cells)[cells].astype(np.float64)
+    if mean_over == "image_label":
+        total = np.ones(len(scores))
+    else:
         total = labelled if instances is None else _count(instances, defined, labelled)
     return float(np.average(scores, weights=total / labelled))
 
 
 def _count(
-    instances: Any, defined: NDArray[np.bool_], labelled: NDArray[np.intp]
+    instances: Any, defined: NDArray[np.bool_], labelled: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the known instances of each region's label on its image: at least the labelled."""
     counts = floats(instances, "instances")
