@@ -14,9 +14,18 @@ import numpy as np
 import pytest
 
 from sightline.analysis import _paired, sparsity_report
-from sightline.analysis.conclusions import BIAS, OPEN, SURVIVES, VERDICTS, conclude, verdict_of
+from sightline.analysis.conclusions import (
+    BIAS,
+    BIAS_VERDICTS,
+    OPEN,
+    SURVIVES,
+    VERDICTS,
+    conclude,
+    verdict_of,
+)
 from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
+from sightline.stats import compare_paired, compute_detectable_difference
 from sightline.stats.corrections import holm
 from sightline.stats.sparsity import ppi_mean
 from tests.analysis import stores
@@ -39,9 +48,29 @@ def test_lines_hold_what_the_leaderboard_holds(alone: SparsityReport, sparse: Pa
     assert np.allclose(alone.lines["iou"], board["value"], atol=1e-12)
     assert list(alone.lines["low"]) == list(board["low"])
     random = alone.lines[(alone.lines["method"] == "random")].iloc[0]
-    assert random["region_recall"] == pytest.approx(regions, abs=1e-12)
+    assert random["label_recall"] == pytest.approx(regions, abs=1e-12)  # one of each is labelled
     assert alone.main.split(" · layer ")[0] in ("demo/vit · cls", "demo/vit@seed2 · cls")
     assert (alone.images, alone.regions) == (stores.COUNT, len(open_regions(sparse, "")))
+
+
+def test_recall_of_regions_states_which_mean_it_estimates(
+    alone: SparsityReport, complete: SparsityReport, sparse: Path
+) -> None:
+    with open_results(sparse) as results:
+        frame = results.query(
+            "SELECT s.image, r.label, avg(s.value) AS recall FROM scores s JOIN regions r "
+            "USING (image, region) WHERE s.model = 'demo/vit' AND s.variant = '' AND "
+            "s.method = 'random' AND s.name = 'recall@90' GROUP BY s.image, r.label"
+        )
+        instances = results.query("SELECT image, label, count(*) AS n FROM regions GROUP BY ALL")
+    both = frame.merge(instances, on=["image", "label"])
+    random = alone.lines[(alone.lines["method"] == "random")].iloc[0]
+    weighted = np.average(both["recall"], weights=both["n"])
+    assert random["region_recall"] == pytest.approx(weighted, abs=1e-12)
+    assert random["label_recall"] == pytest.approx(both["recall"].mean(), abs=1e-12)
+    assert abs(random["region_recall"] - random["label_recall"]) > 0.01
+    assert "weighs as many as its known instances" in alone.note
+    assert "not over regions" in complete.note
 
 
 def open_regions(store: Path, dropped: str) -> list[tuple[str, str]]:
@@ -117,6 +146,72 @@ def test_the_four_results_stand_side_by_side(
     assert list(lines["n"]) == [20, 8, 20, 20]
 
 
+def test_bias_is_the_paired_difference_on_the_gold_images(
+    joined: SparsityReport, alone: SparsityReport, gold: Path, sparse: Path
+) -> None:
+    assert alone.bias.empty
+    assert list(joined.bias["labels"]) == ["sparse", "sparse"]
+    row = joined.bias[joined.bias["model"] == "demo/vit"].iloc[0]
+    values = []
+    for store in (gold, sparse):
+        with open_results(store) as results:
+            layer = int(row["layer"])
+            frame = results.images("iou@90", model="demo/vit", method="cls", layer=layer)
+        values.append(frame.set_index("image")["value"])
+    pair = compare_paired(values[0], values[1].reindex(values[0].index))
+    assert row["difference"] == pytest.approx(pair.difference, abs=1e-12)
+    assert (row["p"], row["n"], row["undefined"]) == (pytest.approx(pair.p), 8, 0)
+    gaps = values[0] - values[1].reindex(values[0].index)
+    least = compute_detectable_difference(gaps, alpha=0.05 / 2)
+    assert row["detectable"] == pytest.approx(least, rel=1e-9)
+    assert list(joined.bias["p_holm"]) == list(holm(joined.bias["p"].to_numpy()))
+    assert set(joined.bias["verdict"]) <= set(BIAS_VERDICTS.values())
+
+
+@pytest.mark.parametrize(
+    ("bias", "verdict", "sentence"),
+    [
+        ({"difference": 0.024, "p": 0.009, "p_holm": 0.018}, "too low",
+         "p = 0.009, Holm 0.018): missing labels make the sparse score too low."),
+        ({"difference": -0.024, "p": 0.009, "p_holm": 0.018}, "too high",
+         "missing labels make the sparse score too high."),
+        ({"difference": 0.024, "p": 0.04, "p_holm": 0.08}, "not shown",
+         "bias of at least 0.031 would have been found with 80% power, corrected for 2 config"),
+        ({"difference": 0.0, "p": 1.0, "p_holm": 1.0, "detectable": math.nan,
+          "reason": "all differences are equal"}, "not shown",
+         "a bias would have been found cannot be computed (all differences are equal)."),
+        ({"p": math.nan, "p_holm": math.nan, "detectable": math.nan, "n": 4, "undefined": 1,
+          "reason": "too few gold images: 4, p-values need 6"}, "not tested",
+         "on the 4 images with both scores is +0.020 (95% interval -0.010 to +0.050): not tested"),
+    ],
+)  # fmt: skip
+def test_no_bias_is_never_said_without_what_would_have_been_found(
+    joined: SparsityReport, bias: dict[str, Any], verdict: str, sentence: str
+) -> None:
+    """Where the sparse mean lies in the interval of the joined one, too, the pairs decide."""
+    plain = {"difference": 0.02, "low": -0.01, "high": 0.05, "detectable": 0.031, "n": 8,
+             "undefined": 0, "reason": ""}  # fmt: skip
+    sets = joined.sets.assign(low=0.0, high=1.0)
+    found = conclude(replace(joined, sets=sets, bias=joined.bias.assign(**{**plain, **bias})))
+    assert set(found.bias["verdict"]) == {verdict}
+    (text,) = (text for text in found.conclusions if "Against the gold" in text)
+    assert sentence in text
+    assert ("no bias could be shown" in text) == (verdict == "not shown")
+    assert "lies inside" not in text
+
+
+def test_gold_labels_are_compared_with_the_corrected_iou(joined: SparsityReport) -> None:
+    row = joined.pu[joined.pu["model"] == "demo/vit"].iloc[0]
+    assert row["gold_low"] <= row["gold_difference"] <= row["gold_high"]
+    told = {}
+    for p in (0.03, 0.06):
+        report = conclude(replace(joined, pu=joined.pu.assign(gold_p_holm=p)))
+        (told[p],) = (text for text in report.conclusions if text.startswith("Corrected"))
+    assert "the gold set contradicts it: gold minus it is" in told[0.03]
+    assert "contradicts" not in told[0.06]
+    assert "This estimate is rough: it holds only if" in told[0.06]
+
+
 def test_a_completed_set_takes_the_place_of_the_sparse_one(
     sparse: Path, gold: Path, folder: Path
 ) -> None:
@@ -126,6 +221,12 @@ def test_a_completed_set_takes_the_place_of_the_sparse_one(
     assert list(lines.index[:4]) == ["sparse", "completed", "gold", "joined"]
     # Completed as people would have: what is joined is what is true of all.
     assert lines.loc["joined", "value"] == pytest.approx(lines.loc["completed", "value"], abs=0.02)
+    bias = found.bias.set_index(["labels", "model"])
+    assert list(dict.fromkeys(found.bias["labels"])) == ["sparse", "completed"]
+    assert (bias.loc["completed", "difference"] == 0).all()
+    assert (bias.loc["sparse", "difference"] > 0).all()
+    for _, rows in found.bias.groupby("labels"):
+        assert list(rows["p_holm"]) == list(holm(rows["p"].to_numpy()))
     assert found.missing == ()
 
 

@@ -10,13 +10,19 @@ import numpy as np
 from sightline.analysis._material import mean, names
 from sightline.analysis.figures import measure_regions
 from sightline.stats.corrections import holm
-from sightline.stats.sparsity import labelling_looks_random, pu_band, pu_iou
+from sightline.stats.sparsity import (
+    compute_label_bias,
+    labelling_looks_random,
+    pu_band,
+    pu_iou,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.analysis._material import Material
     from sightline.analysis.figures import LineFigures
+    from sightline.analysis.sets import Sets
 
 __all__ = ["counts_table", "labelling_table", "pu_table"]
 
@@ -73,17 +79,17 @@ def pu_table(material: Material, counts: pd.DataFrame) -> pd.DataFrame:
     """Return the IoU of each line, corrected for instances without a label."""
     import pandas as pd
 
-    instances, frequency = _instances(material), _range(counts)
-    rows = [
-        {
-            **names(one.line),
-            "iou": mean(one.images["iou"]),
-            "overlap": _overlap(one),
-            **_corrected(one.regions, instances, frequency, material.seed),
-        }
-        for one in material.shown
-    ]
-    return pd.DataFrame(rows)
+    instances, frequency = material.count_instances(), _range(counts)
+    images = list(material.scenes.images)
+    rows = []
+    for one in material.shown:
+        facts, ious = _corrected(one.regions, instances, frequency, material.seed)
+        row = {"iou": mean(one.images["iou"]), "overlap": _overlap(one), **facts}
+        gap = _compare_with_gold(ious.reindex(columns=images), material.sets[one.called])
+        rows.append({**names(one.line), **row, **gap})
+    frame = pd.DataFrame(rows)
+    frame["gold_p_holm"] = holm(frame["gold_p"].to_numpy(np.float64))
+    return frame
 
 
 def _corrected(
@@ -91,8 +97,13 @@ def _corrected(
     instances: dict[tuple[str, str], int] | None,
     frequency: tuple[float, float],
     seed: int,
-) -> dict[str, Any]:
-    """Return the corrected IoU by known counts, or its band over frequencies."""
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return the corrected IoU by known counts, or its band over frequencies; and by image.
+
+    Of a band, the values by image are those of its two ends.
+    """
+    import pandas as pd
+
     recall, area, attended = (
         regions[key].to_numpy(np.float64) for key in ("recall", "area", "attended")
     )
@@ -101,11 +112,32 @@ def _corrected(
         band = pu_band(recall, area, attended, images=images, groups=groups, frequency=frequency)
         by = f"labelling frequency {frequency[0]:.2f} to {frequency[1]:.2f}"
         found = (by, math.nan, band.low, band.high, band.n)
+        ends = [int(band.values.argmin()), int(band.values.argmax())] if band.n else []
+        ious = pd.DataFrame(band.iou[ends], columns=list(band.images))
     else:
         counts = [instances[key] for key in zip(images, groups, strict=True)]
         pu = pu_iou(recall, area, attended, counts, images=images, groups=groups, seed=seed)
         found = ("known counts", pu.value, pu.low, pu.high, pu.n)
-    return dict(zip(("by", "corrected", "low", "high", "n"), found, strict=True))
+        ious = pd.DataFrame([pu.iou], columns=list(pu.images))
+    return dict(zip(("by", "corrected", "low", "high", "n"), found, strict=True)), ious
+
+
+def _compare_with_gold(ious: pd.DataFrame, sets: Sets) -> dict[str, float]:
+    """Return gold minus corrected IoU on the gold images, paired; NaN without a gold set.
+
+    Of a band it is the end that the gold scores are beyond, and 0 where they are beyond none.
+    """
+    keys = ("difference", "low", "high", "p")
+    if sets.gold is None or not len(ious):
+        return {f"gold_{key}": math.nan for key in keys}
+    gaps = [compute_label_bias(row, sets.gold, strata=sets.strata) for row in ious.to_numpy()]
+    least, most = gaps[0], gaps[-1]
+    if len(gaps) > 1 and least.difference >= 0 >= most.difference:
+        return dict(
+            zip((f"gold_{key}" for key in keys), (0.0, math.nan, math.nan, 1.0), strict=True)
+        )
+    beyond = most if most.difference > 0 else least
+    return {f"gold_{key}": getattr(beyond, key) for key in keys}
 
 
 def _overlap(one: LineFigures) -> float:
@@ -125,25 +157,12 @@ def _range(counts: pd.DataFrame) -> tuple[float, float]:
     return max(0.02, 0.8 * share), min(1.0, 1.2 * share)
 
 
-def _instances(material: Material) -> dict[tuple[str, str], int] | None:
-    """Return how many instances of a label an image has, where the store knows."""
-    lines = material.scenes.results._tables.fetch(
-        "SELECT image, label, dropped FROM regions WHERE dropped IN ('', 'unlabelled')"
-    )
-    if not any(dropped for *_, dropped in lines):
-        return None
-    counts: dict[tuple[str, str], int] = {}
-    for image, label, _ in lines:
-        counts[image, label] = counts.get((image, label), 0) + 1
-    return counts
-
-
 def labelling_table(material: Material) -> pd.DataFrame:
     """Return whether labelled instances look chosen at random; nothing where none is known."""
     import pandas as pd
 
     columns = ["quantity", "p", "p_holm", "rank", "direction", "groups", "instances", "reason"]
-    if _instances(material) is None:
+    if material.count_instances() is None:
         return pd.DataFrame(columns=columns)
     main, scenes = material.main, material.scenes
     maps = scenes.maps(main.line, scenes.seeds(main.line)[0], complete=True)

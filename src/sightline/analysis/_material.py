@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +75,15 @@ class Material:
     def shown(self) -> list[LineFigures]:
         """The lines that findings are about: all but baselines, if there are others."""
         return shown_of(self.lines)
+
+    def count_instances(self) -> dict[tuple[str, str], int] | None:
+        """Return how many instances of a label an image has, by both; None if not known."""
+        lines = self.scenes.results._tables.fetch(
+            "SELECT image, label, dropped FROM regions WHERE dropped IN ('', 'unlabelled')"
+        )
+        if not any(dropped for *_, dropped in lines):
+            return None
+        return dict(Counter((image, label) for image, label, _ in lines))
 
     @property
     def main(self) -> LineFigures:

@@ -8,13 +8,14 @@ import numpy as np
 
 from sightline.analysis._material import mean, names
 from sightline.results._values import spreads
-from sightline.stats.sparsity import RATES, divergence, dropout_bands
+from sightline.stats.sparsity import RATES, compute_region_mean, divergence, dropout_bands
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.analysis._material import Material
     from sightline.analysis.figures import LineFigures
+    from sightline.stats.sparsity.regions import MeanOver
 
 __all__ = ["divergence_table", "dropout_table", "lines_table"]
 
@@ -24,6 +25,7 @@ def lines_table(material: Material) -> pd.DataFrame:
     import pandas as pd
 
     spans = spreads(material.name, [one.line for one in material.lines])
+    instances = material.count_instances()
     rows = []
     for one, span in zip(material.lines, spans, strict=True):
         images, regions = one.images, one.regions
@@ -37,9 +39,10 @@ def lines_table(material: Material) -> pd.DataFrame:
                 "high": span.high,
                 **means,
                 "coverage_chance": mean(images["area"]),
-                "region_iou": mean(regions["iou"]),
-                "region_recall": mean(regions["recall"]),
-                "region_lift": mean(regions["lift"]),
+                "region_iou": _over_regions(regions, "iou", instances),
+                "region_recall": _over_regions(regions, "recall", instances),
+                "region_lift": _over_regions(regions, "lift", instances),
+                "label_recall": _over_regions(regions, "recall", None, "image_label"),
                 "flagged": flags.share,
                 "n": int(images["iou"].notna().sum()),
                 "undefined": int(images["iou"].isna().sum()),
@@ -47,6 +50,23 @@ def lines_table(material: Material) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows).sort_values("iou", ascending=False, ignore_index=True, kind="stable")
+
+
+def _over_regions(
+    regions: pd.DataFrame,
+    score: str,
+    instances: dict[tuple[str, str], int] | None,
+    mean_over: MeanOver = "regions",
+) -> float:
+    """Return the mean of a score over all regions, labelled or not, or over images and labels."""
+    images, labels = list(regions["image"]), list(regions["label"])
+    counts = None
+    if instances is not None:
+        counts = [instances[key] for key in zip(images, labels, strict=True)]
+    values = regions[score].to_numpy(np.float64)
+    return compute_region_mean(
+        values, images=images, labels=labels, instances=counts, mean_over=mean_over
+    )
 
 
 def divergence_table(material: Material) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sightline.analysis._material import labelled, records
+from sightline.analysis.sets import ALPHA
 from sightline.records.words import counted
 from sightline.stats.sparsity.pu import ASSUMPTIONS
 
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
     from sightline.analysis.sparsity import SparsityReport
 
 __all__ = [
+    "ALPHA",
     "BIAS",
+    "BIAS_VERDICTS",
     "OPEN",
     "SURVIVES",
     "VERDICTS",
     "conclude",
+    "get_bias_verdict",
     "main_lines",
     "method_of",
     "verdict_of",
 ]
 
-ALPHA = 0.05
 # Share of draws that must keep the sign of a difference for it to survive.
 HOLDS = 0.95
 SHOWN_RATE = 0.3
@@ -50,13 +53,24 @@ VERDICTS = {
 }
 """What can be said of a difference between two models, in a few words."""
 
+BIAS_VERDICTS = {
+    "low": "too low",
+    "high": "too high",
+    "not shown": "not shown",
+    "untested": "not tested",
+}
+"""What can be said of a score against labels that may be missing, in a few words."""
+
 
 def conclude(report: SparsityReport) -> SparsityReport:
     """Return a report with its verdicts and conclusions."""
     verdicts = report.verdicts.copy()
     if len(verdicts):
         verdicts["verdict"] = [VERDICTS[verdict_of(one)] for one in records(verdicts)]
-    done = replace(report, verdicts=verdicts)
+    bias = report.bias.assign(
+        verdict=[BIAS_VERDICTS[get_bias_verdict(one)] for one in records(report.bias)]
+    )
+    done = replace(report, verdicts=verdicts, bias=bias)
     kinds = {
         BIAS: (_labels, _sets, _pu, _dropout, _labelling),
         SURVIVES: (_pairs,),
@@ -64,6 +78,15 @@ def conclude(report: SparsityReport) -> SparsityReport:
     }
     found = [(kind, text) for kind, says in kinds.items() for say in says for text in say(done)]
     return replace(done, findings=tuple(found))
+
+
+def get_bias_verdict(bias: dict[str, Any]) -> str:
+    """Return which of `BIAS_VERDICTS` the paired difference of gold and other scores gets."""
+    if math.isnan(bias["p_holm"]):
+        return "untested"
+    if bias["p_holm"] > ALPHA:
+        return "not shown"
+    return "low" if bias["difference"] > 0 else "high"
 
 
 def verdict_of(pair: dict[str, Any]) -> str:
@@ -191,13 +214,12 @@ def _pu(report: SparsityReport) -> Iterator[str]:
             )
         yield (
             f"Corrected for unlabelled instances, the mean IoU of {report.main} would be {told}, "
-            f"against {one['iou']:.3f} as scored. This holds only if {ASSUMPTIONS}, "
-            "and is rough even then"
-            f"{_doubt(report, one)}."
+            f"against {one['iou']:.3f} as scored. This estimate is rough: it holds only if "
+            f"{ASSUMPTIONS}{_doubt(one)}."
         )
 
 
-def _doubt(report: SparsityReport, pu: dict[str, Any]) -> str:
+def _doubt(pu: dict[str, Any]) -> str:
     """Say where the data at hand speak against the assumptions of the corrected IoU."""
     found = []
     if pu["overlap"] > MUCH_OVERLAP:
@@ -205,10 +227,12 @@ def _doubt(report: SparsityReport, pu: dict[str, Any]) -> str:
             f"{pu['overlap']:.0%} of the regions' area lies in more than one region, which makes "
             "it too high"
         )
-    sets = {one["set"]: one for one in records(main_lines(report, report.sets))}
-    both = sets.get("joined")
-    if both and (both["low"] > pu["high"] or both["high"] < pu["low"]):
-        found.append("the gold set contradicts it: trust the gold set")
+    if pu["gold_p_holm"] <= ALPHA:
+        nearest = "it" if math.isfinite(pu["corrected"]) else "the nearer end"
+        found.append(
+            f"the gold set contradicts it: gold minus {nearest} is {pu['gold_difference']:+.3f} on "
+            f"the gold images (Holm {_p(pu['gold_p_holm'])}); trust the gold set"
+        )
     return "; here " + ", and ".join(found) if found else ""
 
 
@@ -218,27 +242,49 @@ def _sets(report: SparsityReport) -> Iterator[str]:
     found = {one["set"]: one for one in records(lines)}
     if "gold" not in found or "joined" not in found:
         return
-    sparse, gold, both = (found[name] for name in ("sparse", "gold", "joined"))
-    if math.isnan(both["value"]):
-        yield (
-            f"Against the gold annotation of {counted(gold['n'], 'image')}, {report.main} scores "
-            f"{_span(gold)}; joined with the other images there is no estimate: {both['reason']}."
-        )
-        return
-    change = both["value"] - sparse["value"]
-    told = _span(both)
-    if both["low"] > sparse["value"] or both["high"] < sparse["value"]:
-        side = "below" if change > 0 else "above"
-        outcome = f"the sparse score is {abs(change):.3f} {side} it, more than chance explains"
-    else:
-        outcome = (
-            f"the sparse score {sparse['value']:.3f} lies inside, so that no bias could be shown"
-        )
+    gold, both = found["gold"], found["joined"]
+    configurations = int((report.bias["labels"] == "sparse").sum())
+    biases = records(main_lines(report, report.bias))
+    compared = " ".join(_compare_labels(one, configurations) for one in biases)
+    estimate = (
+        f"there is no estimate: {both['reason']}"
+        if math.isnan(both["value"])
+        else f"IoU is {_span(both)}"
+    )
     yield (
         f"Against the gold annotation of {counted(gold['n'], 'image')}, {report.main} scores "
-        f"{_span(gold)}; "
-        f"joined with the other images {told}: {outcome}. This holds if the gold images were drawn "
-        "at random and nothing was tuned on them."
+        f"{_span(gold)}. {compared} Joined with the other images {estimate}. This holds if the "
+        "gold images were drawn at random and nothing was tuned on them."
+    )
+
+
+def _compare_labels(bias: dict[str, Any], configurations: int) -> str:
+    """Report gold minus another score on the gold images, and what follows from it."""
+    labels, kind = bias["labels"], get_bias_verdict(bias)
+    if math.isnan(bias["difference"]):
+        return f"Gold and {labels} scores cannot be compared: {bias['reason']}."
+    facts = [] if math.isnan(bias["low"]) else [_bounds(bias["low"], bias["high"], 1)]
+    if kind != "untested":
+        facts += [f"p = {_p(bias['p'])}", f"Holm {_p(bias['p_holm'])}"]
+    both = f"the {counted(bias['n'], 'image')} with both scores"
+    where = both if bias["undefined"] else "these images"
+    start = (
+        f"Gold minus {labels} on {where} is {bias['difference']:+.3f}"
+        f"{' (' + ', '.join(facts) + ')' if facts else ''}"
+    )
+    if kind in ("low", "high"):
+        return f"{start}: missing labels make the {labels} score too {kind}."
+    if kind == "untested":
+        return f"{start}: not tested ({bias['reason']})."
+    if math.isnan(bias["detectable"]):
+        return (
+            f"{start}: no bias could be shown, and how large a bias would have been found cannot "
+            f"be computed ({bias['reason']})."
+        )
+    corrected = f", corrected for {configurations} configurations" if configurations > 1 else ""
+    return (
+        f"{start}: no bias could be shown; a bias of at least {bias['detectable']:.3f} would have "
+        f"been found with 80% power{corrected}."
     )
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.analysis._material import labelled, records
 from sightline.analysis._svg import Mark, band_chart, interval_chart, span_of
-from sightline.analysis.conclusions import ALPHA, SHOWN_RATE, VERDICTS, main_lines, method_of
+from sightline.analysis.conclusions import (
+    ALPHA,
+    BIAS_VERDICTS,
+    SHOWN_RATE,
+    VERDICTS,
+    main_lines,
+    method_of,
+)
 from sightline.results._wording import line_name
 from sightline.store import write_whole
 
@@ -220,8 +227,43 @@ def _sets(report: SparsityReport) -> str:
     return (
         f"<section><h2>Results on every set of labels</h2>"
         f"<p>Mean {escape(report.metric)} of the same maps with 95% intervals over images.</p>"
-        f"{joined}{charts}{boxed}</section>"
+        f"{joined}{charts}{_bias(report)}{boxed}</section>"
     )
+
+
+def _bias(report: SparsityReport) -> str:
+    """Show gold minus other labels on the gold images, and what can be said of it."""
+    if not len(report.bias):
+        return ""
+    heads = ["configuration", "labels", "gold − labels (95% CI)", "p (Holm)", "detectable", "n",
+             "verdict"]  # fmt: skip
+    rows = [
+        [
+            escape(line_name(*(bias[key] for key in _KEYS))),
+            escape(bias["labels"]),
+            _span(bias["difference"], bias["low"], bias["high"]),
+            f"{_p(bias['p'])} ({_p(bias['p_holm'])})",
+            _number(bias["detectable"]),
+            f"{bias['n']}",
+            f'<span class="chip {_BIAS_CHIPS[bias["verdict"]]}">{escape(bias["verdict"])}</span>',
+        ]
+        for bias in records(report.bias)
+    ]
+    return (
+        "<h3>Are the scores biased?</h3>"
+        "<p>Gold minus other labels, image by image on the gold images, with a sign-flip test. "
+        "“Detectable” is the smallest bias that would have been found with 80% power. Test and "
+        "power are corrected for the number of configurations.</p>"
+        f"{_table(heads, rows, range(2, len(heads) - 1))}"
+    )
+
+
+_BIAS_CHIPS = {
+    BIAS_VERDICTS["low"]: "bad",
+    BIAS_VERDICTS["high"]: "bad",
+    BIAS_VERDICTS["not shown"]: "",
+    BIAS_VERDICTS["untested"]: "doubt",
+}
 
 
 def _alone(report: SparsityReport) -> str:
@@ -363,7 +405,8 @@ def _points(lines: pd.DataFrame) -> list[tuple[float, float, float, float]]:
 
 def _scores(report: SparsityReport) -> str:
     heads = ["model", "method", "IoU (95% interval)", "chance", "of ceiling", "coverage",
-             "pointing", "region IoU", "region recall", "region lift", "flagged"]  # fmt: skip
+             "pointing", "region IoU", "region recall", "label recall", "region lift",
+             "flagged"]  # fmt: skip
     rows, kinds = [], []
     for one in records(_merged(report.lines)):
         kinds.append("base" if one["group"] == "baseline" else "")
@@ -378,6 +421,7 @@ def _scores(report: SparsityReport) -> str:
                 _number(one["pointing"]),
                 _number(one["region_iou"]),
                 _number(one["region_recall"]),
+                _number(one["label_recall"]),
                 _times(one["region_lift"], 2),
                 _percent(one["flagged"]),
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sightline.results import Results, open_results
 from sightline.results._lines import units_of
 from sightline.results._views import full_name
 from sightline.stats.confidence import Interval, interval
-from sightline.stats.sparsity import PPI, joined, ppi_mean
+from sightline.stats.sparsity import PPI, compute_label_bias, joined, ppi_mean
 
 if TYPE_CHECKING:
     import os
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["OtherStore", "Sets", "check_fit", "open_other", "result_lines", "sets_of"]
+__all__ = ["ALPHA", "OtherStore", "Sets", "check_fit", "open_other", "result_lines", "sets_of"]
 
+ALPHA = 0.05
+"""Level of the verdicts of a report."""
 _SAME = ("resolution", "ties")
 _SAME_SOURCE = ("fit", "sign", "params")
 
@@ -90,6 +92,20 @@ class Sets:
         own, others = self.strata[chosen], self.strata[~chosen]
         y, rest = self.gold[chosen], np.zeros(len(others))
         return ppi_mean(y, y, rest, strata=own, rest_strata=others, tuning=0.0, limits=self.limits)
+
+    def compute_bias(self, labels: str, configurations: int) -> dict[str, Any] | None:
+        """Return gold minus sparse or completed scores on the gold images; None without both.
+
+        The smallest detectable bias is that of a test corrected for so many configurations.
+        """
+        other = self.completed if labels == "completed" else self.sparse
+        if self.gold is None or other is None:
+            return None
+        bias = compute_label_bias(
+            other, self.gold, strata=self.strata, alpha=ALPHA / configurations
+        )
+        low, high = np.clip((bias.low, bias.high), -1, 1).tolist()
+        return asdict(replace(bias, low=low, high=high))
 
 
 def _minus(a: Floats | None, b: Floats | None) -> Floats | None:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sightline.analysis._bias import bias_table
 from sightline.analysis._labelled import counts_table, labelling_table, pu_table
 from sightline.analysis._material import Material, names, or_none, shown_of
 from sightline.analysis._paired import deltas_tables
@@ -50,7 +51,8 @@ class SparsityReport:
         How many are annotated.
     lines : DataFrame
         A line for each model, method and target: IoU with interval and chance, share of the
-        ceiling, coverage, pointing; and of single regions IoU, recall and lift.
+        ceiling, coverage, pointing; of single regions the mean IoU, recall and lift over regions
+        (`region_…`), and the mean recall over images and labels (`label_recall`).
     counts : DataFrame
         By label: regions, instances known to be unlabelled, and regions of the gold set on its
         images, with the labelled share.
@@ -72,6 +74,10 @@ class SparsityReport:
         By quantity: whether labelled instances look chosen at random.
     sets : DataFrame
         By line and set: results on the sparse, completed and gold set, and joined.
+    bias : DataFrame
+        By line and set of labels (sparse, completed): gold minus that score on the gold images,
+        paired, with interval, p, its Holm correction over the lines, the smallest bias that would
+        have been detected with 80% power, and a verdict. Empty without a gold set.
     findings : tuple of pairs of str
         What the bias could be, which differences survive it, and what cannot be told apart: a
         heading and a sentence each.
@@ -97,6 +103,7 @@ class SparsityReport:
     pu: pd.DataFrame
     labelling: pd.DataFrame
     sets: pd.DataFrame
+    bias: pd.DataFrame
     findings: tuple[tuple[str, str], ...]
     missing: tuple[str, ...]
     note: str = ""
@@ -104,7 +111,7 @@ class SparsityReport:
 
     TABLES = (
         *("lines", "counts", "divergence", "dropout", "deltas", "verdicts", "pu", "labelling"),
-        "sets",
+        *("sets", "bias"),
     )
 
     @property
@@ -233,6 +240,7 @@ def _report(material: Material, width: float | None) -> SparsityReport:
         "pu": pu_table(material, counts),
         "labelling": labelling_table(material),
         "sets": _sets_table(material),
+        "bias": bias_table(material),
     }
     for frame in found.values():
         if "layer" in frame:
@@ -275,10 +283,26 @@ def _note(material: Material) -> str:
         if chosen
         else "",
         "labels are left out for the first seed of lines that have several" if drawn else "",
+        _region_means(material),
         _partly(material),
         so_far(material.scenes.results._tables),
     )
     return "; ".join(part for part in parts if part)
+
+
+def _region_means(material: Material) -> str:
+    """State which mean of single regions each column estimates."""
+    if material.count_instances() is not None:
+        over = "over regions (each image and label weighs as many as its known instances)"
+    else:
+        over = (
+            "over the labelled regions (where one of each image and label was labelled, that "
+            "estimates the mean over images and labels, not over regions)"
+        )
+    return (
+        f"region IoU, recall and lift are means {over}, label recall is the mean over images and "
+        "labels"
+    )
 
 
 def _partly(material: Material) -> str:

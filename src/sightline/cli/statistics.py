@@ -216,6 +216,11 @@ def _sparsity_blocks(report: "SparsityReport") -> "list[Table | str]":
             _pairs(report.verdicts), "Differences when labels are left out", _PAIRS_SHOWN,
             more="the page shows them",
         )  # fmt: skip
+    if len(report.bias):
+        blocks += frame_blocks(
+            _bias(report.bias), "Gold minus other labels on the gold images", SHOWN_LINES,
+            more="the page shows them",
+        )  # fmt: skip
     heading = ""
     for kind, text in report.findings:
         if kind != heading:
@@ -254,7 +259,8 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
              for key in shown[named].to_numpy()]  # fmt: skip
     shown["band at 30%"] = pd.Series(bands, index=shown.index, dtype=str)
     # How layers were chosen is marked on them.
-    others = [part for part in report.note.split("; ") if not part.startswith("layers were")]
+    hidden = ("layers were", *(["region IoU"] if "lift" not in shown else []))
+    others = [part for part in report.note.split("; ") if not part.startswith(hidden)]
     shown.attrs["note"] = "; ".join(
         [
             "sparse: IoU with the labels as they are",
@@ -262,6 +268,21 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
             "the band at 30% is a sensitivity band, not a confidence interval",
             *filter(None, others),
         ]
+    )
+    return compact(shown)
+
+
+def _bias(bias: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the paired differences of gold and other labels, with their verdicts."""
+    columns = ["model", "method", "target", "labels", "difference", "low", "high", "p_holm",
+               "detectable", "verdict"]  # fmt: skip
+    shown = bias[columns]
+    if set(shown["labels"]) == {"sparse"}:
+        shown = shown.drop(columns="labels")
+    shown.attrs["note"] = (
+        "detectable: the smallest bias that would have been found with 80% power; verdict: on the "
+        "score against these labels"
+        + ("; p and power are corrected for the number of lines" if len(bias) > 1 else "")
     )
     return compact(shown)
 

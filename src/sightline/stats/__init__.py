@@ -33,6 +33,7 @@ from sightline.stats.paired import (
     sign_flip,
     wilcoxon,
 )
+from sightline.stats.power import compute_detectable_difference, compute_power
 from sightline.stats.selection import Selection, split_half
 
 __all__ = [
@@ -53,6 +54,8 @@ __all__ = [
     "compare_family",
     "compare_groups",
     "compare_paired",
+    "compute_detectable_difference",
+    "compute_power",
     "cross_image",
     "cross_scores",
     "effect_size",

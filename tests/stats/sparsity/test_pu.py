@@ -78,26 +78,26 @@ def call(data: dict[str, Any], **options: Any) -> Any:
 
 def test_it_is_that_of_the_loop_over_images() -> None:
     data = study()
-    found, own = call(data, resamples=10), call(data, pooled=False, resamples=10)
+    found, own = call(data, pooled=True, resamples=10), call(data, resamples=10)
     for result, expected in ((found, slow(data)), (own, slow(data, pooled=False))):
         assert result.images == tuple(dict.fromkeys(data["images"]))
         np.testing.assert_allclose(result.iou, [expected[i] for i in result.images], atol=1e-12)
         assert result.value == pytest.approx(np.mean(list(expected.values())))
         assert (result.n, result.undefined, result.reason) == (60, 0, "")
     assert found.own == own.own == own.value
-    assert (found.pooled, own.pooled) == (True, False)
+    assert found.pooled == own.pooled == found.value
 
 
 def test_images_are_resampled_and_recall_pooled_anew() -> None:
     data = study(1, 12)
-    found = call(data, resamples=40, seed=7, confidence=0.8)
+    found = call(data, pooled=True, resamples=40, seed=7, confidence=0.8)
     draws = []
     for row in np.concatenate([block for _, block in Weights(12, 40, 7)]):
         weights = dict(zip(found.images, row, strict=True))
         ious = slow(data, weights)
         draws.append(sum(weights[i] * ious[i] for i in ious) / 12)
     np.testing.assert_allclose((found.low, found.high), np.quantile(draws, [0.1, 0.9]), atol=1e-12)
-    own = call(data, pooled=False, resamples=40, seed=7)
+    own = call(data, resamples=40, seed=7)
     times = np.concatenate([block for _, block in Weights(12, 40, 7)])
     np.testing.assert_allclose(
         (own.low, own.high), np.quantile(times @ own.iou / 12, [0.025, 0.975]), atol=1e-12
@@ -106,7 +106,7 @@ def test_images_are_resampled_and_recall_pooled_anew() -> None:
 
 def test_with_every_instance_labelled_nothing_is_corrected() -> None:
     """Two instances of 0.02 and 0.04 with recalls 0.5 and 1: IoU 0.05 / (0.1 + 0.06 − 0.05)."""
-    found = pu_iou([0.5, 1.0], [0.02, 0.04], 0.1, [2, 2], images=["a", "a"], pooled=False)
+    found = pu_iou([0.5, 1.0], [0.02, 0.04], 0.1, [2, 2], images=["a", "a"])
     assert found.value == pytest.approx(0.05 / 0.11)
     assert found.reason == "too few images: 1, an interval needs 5"
     assert np.isnan([found.low, found.high]).all()
@@ -114,21 +114,63 @@ def test_with_every_instance_labelled_nothing_is_corrected() -> None:
 
 def test_pooled_recall_is_that_of_images_with_similar_counts() -> None:
     recall, counts = [0.2, 0.4, 0.9, 0.7], [1, 2, 3, 4]
-    found = pu_iou(recall, [0.02] * 4, 0.1, counts, images=range(4))
+    found = pu_iou(recall, [0.02] * 4, 0.1, counts, images=range(4), pooled=True)
     hits = np.array([0.3 * 0.02, 0.3 * 0.04, 0.8 * 0.06, 0.8 * 0.08])
     whole = np.array([0.02, 0.04, 0.06, 0.08])
     np.testing.assert_allclose(found.iou, hits / (0.1 + whole - hits))
-    all_in_one = pu_iou(recall, [0.02] * 4, 0.1, counts, images=range(4), strata=())
+    all_in_one = pu_iou(recall, [0.02] * 4, 0.1, counts, images=range(4), strata=(), pooled=True)
     hits = 0.55 * whole
     np.testing.assert_allclose(all_in_one.iou, hits / (0.1 + whole - hits))
+
+
+COUNT, AREA, ATTENDED = 6, 0.02, 0.1
+
+
+def errors(recall: np.ndarray, area: np.ndarray | float = AREA, seed: int = 0) -> tuple[float, ...]:
+    """Return how far own and pooled estimates are off, by recall (images, instances).
+
+    One instance of each image is labelled, at random.
+    """
+    rng = np.random.default_rng(seed)
+    images = len(recall)
+    areas = np.broadcast_to(area, images)
+    hits, whole = recall.mean(1) * COUNT * areas, COUNT * areas
+    truth = (hits / (ATTENDED + whole - hits)).mean()
+    labelled = recall[np.arange(images), rng.integers(COUNT, size=images)]
+    found = pu_iou(labelled, areas, ATTENDED, [COUNT] * images, images=range(images), resamples=1)
+    assert found.value == found.own
+    return found.own / truth - 1, found.pooled / truth - 1
+
+
+def test_own_recall_is_right_where_images_differ_and_their_instances_do_not() -> None:
+    recall = np.random.default_rng(1).choice([0.05, 0.7], (400, 1))
+    own, pooled = errors(np.repeat(recall, COUNT, axis=1))
+    assert own == pytest.approx(0, abs=1e-12)
+    assert pooled < -0.1
+
+
+def test_pooled_recall_is_right_where_instances_differ_and_images_do_not() -> None:
+    recall = np.random.default_rng(2).choice([0.05, 0.7], (4000, COUNT))
+    own, pooled = errors(recall)
+    assert own > 0.1
+    assert abs(pooled) < 0.05
+
+
+def test_pooled_recall_is_too_high_where_recall_falls_with_area() -> None:
+    area = np.tile([0.005, 0.06], 200)
+    recall = np.where(area < 0.01, 0.9, 0.1)
+    own, pooled = errors(np.repeat(recall[:, None], COUNT, axis=1), area)
+    assert own == pytest.approx(0, abs=1e-12)
+    assert pooled > 0.1
 
 
 def test_kinds_are_pooled_apart_once_they_have_ten_images() -> None:
     def values(count: int) -> np.ndarray:
         recall = [0.2] * count + [0.8] * count
         kinds = ["window"] * count + ["door"] * count
+        images, counts = range(2 * count), [2] * 2 * count
         found = pu_iou(
-            recall, [0.02] * 2 * count, 0.1, [2] * 2 * count, images=range(2 * count), groups=kinds
+            recall, [0.02] * 2 * count, 0.1, counts, images=images, groups=kinds, pooled=True
         )
         return np.asarray(found.iou)
 
@@ -139,14 +181,14 @@ def test_kinds_are_pooled_apart_once_they_have_ten_images() -> None:
 
 
 def test_no_more_is_hit_or_annotated_than_there_is() -> None:
-    found = pu_iou([1.0, 0.5], [0.1, 0.5], [0.2, 0.9], [5, 4], images=["a", "b"], pooled=False)
+    found = pu_iou([1.0, 0.5], [0.1, 0.5], [0.2, 0.9], [5, 4], images=["a", "b"])
     assert found.iou[0] == pytest.approx(0.2 / 0.5)
     assert found.iou[1] == pytest.approx(0.9 / 1.0)  # 4 × 0.5 × 0.5 = 1 is more than was selected
 
 
 def test_a_count_is_at_least_that_of_the_labels() -> None:
-    two = pu_iou([0.5, 0.5], [0.02, 0.02], 0.1, [1, 1], images=["a", "a"], pooled=False)
-    right = pu_iou([0.5, 0.5], [0.02, 0.02], 0.1, [2, 2], images=["a", "a"], pooled=False)
+    two = pu_iou([0.5, 0.5], [0.02, 0.02], 0.1, [1, 1], images=["a", "a"])
+    right = pu_iou([0.5, 0.5], [0.02, 0.02], 0.1, [2, 2], images=["a", "a"])
     assert two.value == right.value
 
 
@@ -171,6 +213,11 @@ def test_a_band_runs_over_the_frequencies() -> None:
         counts = [cells.count(cell) / frequency for cell in cells]
         expected = pu_iou(*given, counts, **who, resamples=2)
         assert value == pytest.approx(expected.value, abs=1e-12)
+    np.testing.assert_allclose(band.iou.mean(1), band.values)
+    assert band.images == tuple(dict.fromkeys(data["images"]))
+    together = pu_band(*given, **who, frequency=(0.5, 0.5), pooled=True)
+    counts = [2 * cells.count(cell) for cell in cells]
+    assert together.low == pytest.approx(pu_iou(*given, counts, **who, resamples=2).pooled)
     assert (band.low, band.high) == (band.values.min(), band.values.max())
     assert band.low < band.high
     assert band.n == 60

@@ -14,7 +14,13 @@ from sightline.metrics import (
     pointing_game_hit,
 )
 from sightline.records import InputError
-from sightline.stats.sparsity import bbox_recall, divergence, lift, share_of_ceiling
+from sightline.stats.sparsity import (
+    bbox_recall,
+    compute_region_mean,
+    divergence,
+    lift,
+    share_of_ceiling,
+)
 
 
 def test_lift_and_share_of_ceiling_are_those_of_the_metrics() -> None:
@@ -114,3 +120,55 @@ def test_figures_that_do_not_fit_are_named() -> None:
         lift([1, 2], [1, 2, 3])
     with pytest.raises(InputError, match="one figure for each region; got 2, 3, 1"):
         share_of_ceiling([1, 2], [1, 2, 3], 0.1)
+
+
+def test_means_over_regions_and_over_images_and_labels_differ() -> None:
+    """An image with one window (recall 0.9) and one with nine (recall 0.1 each)."""
+    recall, images = [0.9, *[0.1] * 9], ["a", *["b"] * 9]
+    every = {"images": images, "labels": ["window"] * 10}
+    assert compute_region_mean(recall, **every) == pytest.approx(0.18)
+    assert compute_region_mean(recall, **every, mean_over="image_label") == pytest.approx(0.5)
+    kept = {"images": ["a", "b"], "labels": ["window"] * 2}
+    assert compute_region_mean([0.9, 0.1], **kept) == pytest.approx(0.5)  # of the wrong mean
+    assert compute_region_mean([0.9, 0.1], **kept, instances=[1, 9]) == pytest.approx(0.18)
+
+
+def test_one_kept_label_estimates_the_mean_over_images_and_labels() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 9, 600)
+    cells = np.repeat(np.arange(600), counts)
+    # The more instances, the less of each is selected.
+    recall = rng.beta(2, 1 + counts[cells])
+    every = {"images": cells // 2, "labels": cells % 2}
+    regions, pairs = (
+        compute_region_mean(recall, **every, mean_over=over) for over in ("regions", "image_label")
+    )
+    assert pairs > 1.2 * regions
+    plain, weighted = [], []
+    for _ in range(200):
+        kept = np.array([rng.choice(np.flatnonzero(cells == cell)) for cell in range(600)])
+        who = {"images": cells[kept] // 2, "labels": cells[kept] % 2}
+        plain.append(compute_region_mean(recall[kept], **who))
+        weighted.append(compute_region_mean(recall[kept], **who, instances=counts))
+    assert np.mean(plain) == pytest.approx(pairs, rel=0.01)
+    assert np.mean(weighted) == pytest.approx(regions, rel=0.01)
+
+
+def test_undefined_regions_do_not_count_and_counts_are_at_least_those_of_the_labels() -> None:
+    nan = float("nan")
+    who = {"images": ["a", "a", "b"], "labels": ["x"] * 3}
+    assert compute_region_mean([0.2, nan, 0.8], **who) == pytest.approx(0.5)
+    low = compute_region_mean([0.2, 0.4, 0.8], **who, instances=[1, 1, 1])
+    assert low == pytest.approx((0.2 + 0.4 + 0.8) / 3)
+    assert np.isnan(compute_region_mean([nan] * 3, **who))
+    assert np.isnan(compute_region_mean([], images=[], labels=[]))
+
+
+def test_means_of_regions_name_what_does_not_fit() -> None:
+    with pytest.raises(InputError, match="an image and a label for each of 2 regions; got 1"):
+        compute_region_mean([0.1, 0.2], images=["a"], labels=["x"])
+    with pytest.raises(InputError, match="mean_over must be"):
+        compute_region_mean([0.1], images=["a"], labels=["x"], mean_over="labels")  # type: ignore[arg-type]
+    for counts in ([0], [1, 2], [float("nan")]):
+        with pytest.raises(InputError, match="a number above 0 for each of 1 regions"):
+            compute_region_mean([0.1], images=["a"], labels=["x"], instances=counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sightline.stats.sparsity.bias import LabelBias, compute_label_bias
 from sightline.stats.sparsity.dropout import (
     RATES,
     Band,
@@ -19,6 +20,7 @@ from sightline.stats.sparsity.pu import PU, PUBand, pu_band, pu_iou
 from sightline.stats.sparsity.regions import (
     Divergence,
     bbox_recall,
+    compute_region_mean,
     divergence,
     lift,
     share_of_ceiling,
@@ -34,12 +36,15 @@ __all__ = [
     "Divergence",
     "Estimate",
     "Joined",
+    "LabelBias",
     "LabellingTest",
     "Overlaps",
     "PUBand",
     "atoms_of",
     "bbox_recall",
     "bootstrap_iou_under_dropout",
+    "compute_label_bias",
+    "compute_region_mean",
     "delta_bands",
     "delta_under_dropout",
     "divergence",

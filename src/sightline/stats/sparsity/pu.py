@@ -44,37 +44,36 @@ class PU:
     Attributes
     ----------
     value, low, high : float
-        Mean over images, and its interval (images resampled, recall pooled anew each time).
-    own : float
-        The mean with each image's own recall instead of a pooled one.
+        Mean over images, and its interval (images resampled, pooled recall pooled again each time).
+    own, pooled : float
+        The mean with each image's own recall, and with recall pooled over images: one of them is
+        `value`.
     iou : array (n,)
-        Of each image.
+        Of each image, by the same recall as `value`.
     images : tuple (n,)
         Which image each is.
     n, undefined : int
         Images with a value; regions without one.
-    pooled : bool
-        Whether recall was pooled over images with similar counts.
     reason : str
         Why there is no value or interval, or "".
 
     Examples
     --------
     >>> from sightline.stats.sparsity import pu_iou
-    >>> found = pu_iou([0.9, 0.7], [0.02, 0.02], 0.1, [4, 4], images=["a", "b"])
-    >>> found.images, round(found.value, 3), found.n, found.pooled
-    (('a', 'b'), 0.552, 2, True)
+    >>> result = pu_iou([0.9, 0.7], [0.02, 0.02], 0.1, [4, 4], images=["a", "b"])
+    >>> result.images, round(result.value, 3), round(result.pooled, 3), result.n
+    (('a', 'b'), 0.559, 0.552, 2)
     """
 
     value: float
     low: float
     high: float
     own: float
+    pooled: float
     iou: NDArray[np.float64]
     images: tuple[Any, ...]
     n: int
     undefined: int
-    pooled: bool
     reason: str = ""
 
 
@@ -89,6 +88,10 @@ class PUBand:
         of chance, only what the unknown frequency can do.
     frequencies, values : arrays
         The frequencies tried, and the corrected IoU at each.
+    iou : array (frequencies, n)
+        Of each image at each frequency.
+    images : tuple (n,)
+        Which image each is.
     n : int
         Images.
 
@@ -97,13 +100,15 @@ class PUBand:
     >>> from sightline.stats.sparsity import pu_band
     >>> band = pu_band([0.9, 0.7], [0.02, 0.02], 0.1, images=["a", "b"], frequency=(0.5, 1))
     >>> band.n, round(band.low, 3), round(band.high, 3), band.frequencies[[0, -1]].tolist()
-    (2, 0.154, 0.296, [0.5, 1.0])
+    (2, 0.154, 0.298, [0.5, 1.0])
     """
 
     low: float
     high: float
     frequencies: NDArray[np.float64]
     values: NDArray[np.float64]
+    iou: NDArray[np.float64]
+    images: tuple[Any, ...]
     n: int
 
 
@@ -132,7 +137,7 @@ def pu_iou(
     images: Labels,
     groups: Labels | None = None,
     strata: Sequence[float] = STRATA,
-    pooled: bool = True,
+    pooled: bool = False,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -140,10 +145,14 @@ def pu_iou(
     """Return the IoU that images would have with every instance annotated, if counts are known.
 
     Each labelled region stands for the instances of its kind on its image: together they have
-    `instances` times its area, of which the share `recall` is selected. IoU bends upwards in
-    recall: with each image's own recall, known from an instance or two, it comes out too high;
-    with recall pooled over images with similar counts too low, as far as images differ in truth.
-    Both are returned.
+    `instances` times its area, of which the share `recall` is selected. Two estimates of that
+    recall are returned; neither is right in general, as IoU bends upwards in recall:
+
+    - each image's own, from its labelled instance or two. IoU comes out too high, as far as the
+      instances of one image differ from each other. On photographs they are alike.
+    - pooled over images with similar counts. IoU comes out too low, as far as images differ from
+      each other, and too high, as far as recall falls with the area of the instances, which a
+      selection of fixed size makes it do. On photographs both are large.
 
     Parameters
     ----------
@@ -161,15 +170,15 @@ def pu_iou(
         Counts at which a new stratum begins. Recall is pooled within them, apart for each kind
         that has at least 10 images there.
     pooled : bool
-        Whether recall is pooled.
+        Whether `value` and its interval are those of the pooled recall.
     confidence, resamples, seed
         Of the interval.
 
     Examples
     --------
-    >>> found = pu_iou([0.9, 0.7], [0.02, 0.02], 0.1, [4, 4], images=["a", "b"])
-    >>> found.iou.round(3)
-    array([0.552, 0.552])
+    >>> result = pu_iou([0.9, 0.7], [0.02, 0.02], 0.1, [4, 4], images=["a", "b"])
+    >>> result.iou.round(3)
+    array([0.667, 0.452])
 
     References
     ----------
@@ -183,11 +192,12 @@ def pu_iou(
     if not n:
         nan = math.nan
         return PU(
-            *(nan, nan, nan, nan), np.empty(0), (), 0, cells.undefined, pooled, "no labelled region"
+            *(nan, nan, nan, nan, nan), np.empty(0), (), 0, cells.undefined, "no labelled region"
         )
     own = _own(cells)
     pools = _pools(cells, strata)
-    ious = _pooled(cells, pools, np.ones((1, n)))[0] if pooled else own
+    together = _pooled(cells, pools, np.ones((1, n)))[0]
+    ious = together if pooled else own
     value, low, high, reason = float(ious.mean()), math.nan, math.nan, explain_few(n)
     if not reason:
         draws = np.empty(resamples)
@@ -195,8 +205,8 @@ def pu_iou(
             seen = _pooled(cells, pools, weights) if pooled else own
             draws[part] = (seen * weights).sum(1) / n
         low, high = map(float, np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2]))
-    facts = (ious, cells.names, n, cells.undefined, pooled, reason)
-    return PU(value, low, high, float(own.mean()), *facts)
+    means = (float(own.mean()), float(together.mean()))
+    return PU(value, low, high, *means, ious, cells.names, n, cells.undefined, reason)
 
 
 def pu_band(
@@ -210,6 +220,7 @@ def pu_band(
     frequency: tuple[float, float] = (0.2, 1.0),
     steps: int = 17,
     strata: Sequence[float] = STRATA,
+    pooled: bool = False,
 ) -> PUBand:
     """Return corrected IoU where only a range for the labelling frequency is known.
 
@@ -220,7 +231,7 @@ def pu_band(
     --------
     >>> band = pu_band([0.9, 0.7], [0.02, 0.02], 0.1, images=["a", "b"], frequency=(0.25, 1))
     >>> round(band.low, 3), round(band.high, 3)
-    (0.154, 0.552)
+    (0.154, 0.559)
     """
     least, most = frequency
     if not 0 < least <= most <= 1:
@@ -233,11 +244,14 @@ def pu_band(
     n = len(cells.names)
     rates = np.linspace(least, most, steps if least < most else 1)
     if not n:
-        return PUBand(np.nan, np.nan, rates, np.full(len(rates), np.nan), 0)
-    one = np.ones((1, n))
-    found = [_pooled(c := _scaled(cells, rate), _pools(c, strata), one).mean() for rate in rates]
-    values = np.array(found)
-    return PUBand(float(values.min()), float(values.max()), rates, values, n)
+        nothing = np.full(len(rates), np.nan)
+        return PUBand(np.nan, np.nan, rates, nothing, np.empty((len(rates), 0)), (), 0)
+    scaled = [_scaled(cells, rate) for rate in rates]
+    once = np.ones((1, n))
+    ious = np.stack([_pooled(c, _pools(c, strata), once)[0] if pooled else _own(c) for c in scaled])
+    values = ious.mean(1)
+    ends = (float(values.min()), float(values.max()))
+    return PUBand(*ends, rates, values, ious, cells.names, n)
 
 
 def _scaled(cells: _Cells, frequency: float) -> _Cells:

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from sightline._arrays import divide, to_numpy
 from sightline.metrics import bbox_recall, iou_ceiling
 from sightline.records import InputError
+from sightline.records.checks import check_choice
+from sightline.stats._given import floats
+from sightline.stats._images import numbered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["EITHER", "Divergence", "bbox_recall", "divergence", "lift", "share_of_ceiling"]
+__all__ = [
+    "EITHER",
+    "Divergence",
+    "bbox_recall",
+    "compute_region_mean",
+    "divergence",
+    "lift",
+    "share_of_ceiling",
+]
+
+MeanOver = Literal["regions", "image_label"]
 
 EITHER = (
     "this cannot be told apart from attention to instances that nobody annotated, nor from "
@@ -58,6 +73,80 @@ def share_of_ceiling(iou: Any, a: Any, g: Any, /) -> NDArray[np.float64]:
     """
     iou, a, g = _alike(iou, a, g)
     return np.asarray(divide(iou, np.asarray(iou_ceiling(a, g))), np.float64)
+
+
+def compute_region_mean(
+    values: Any,
+    /,
+    *,
+    images: Iterable[Any],
+    labels: Iterable[Any],
+    instances: Any = None,
+    mean_over: MeanOver = "regions",
+) -> float:
+    """Mean of a score of single regions: over all regions, or over images and labels.
+
+    The two are different figures where images differ in how many instances a label has. With one
+    label kept per image and label, the plain mean over labelled regions estimates the mean over
+    image × label, whatever it is called; with the known number of instances it can be weighted to
+    estimate the mean over regions. Both hold if the labelled instances were chosen at random.
+
+    Parameters
+    ----------
+    values : array (regions,)
+        Recall, lift or IoU of each labelled region; NaN ones are skipped.
+    images, labels : sequences (regions,)
+        The image and the label of each.
+    instances : array (regions,), optional
+        How many instances of the region's label its image has, labelled or not. Without them every
+        instance counts as labelled.
+    mean_over : {"regions", "image_label"}
+        Whether every region weighs the same, or every label of an image.
+
+    Returns
+    -------
+    float
+        NaN where nothing is defined.
+
+    Examples
+    --------
+    >>> one_per_label = {"images": ["a", "b"], "labels": ["window", "window"]}
+    >>> compute_region_mean([0.9, 0.1], **one_per_label, mean_over="image_label")
+    0.5
+    >>> round(compute_region_mean([0.9, 0.1], **one_per_label, instances=[1, 7]), 3)
+    0.2
+    """
+    check_choice("mean_over", mean_over, get_args(MeanOver))
+    scores = floats(values, "values")
+    cells = numbered(zip(images, labels, strict=True))[1]
+    if len(cells) != len(scores):
+        raise InputError(
+            f"there must be an image and a label for each of {len(scores)} regions; got "
+            f"{len(cells)}"
+        )
+    defined = np.isfinite(scores)
+    scores, cells = scores[defined], cells[defined]
+    if not len(scores):
+        return float("nan")
+    labelled = np.bincount(cells)[cells].astype(np.float64)
+    if mean_over == "image_label":
+        total = np.ones(len(scores))
+    else:
+        total = labelled if instances is None else _count(instances, defined, labelled)
+    return float(np.average(scores, weights=total / labelled))
+
+
+def _count(
+    instances: Any, defined: NDArray[np.bool_], labelled: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the known instances of each region's label on its image: at least the labelled."""
+    counts = floats(instances, "instances")
+    if counts.shape != defined.shape or not (counts > 0).all():
+        raise InputError(
+            f"instances must hold a number above 0 for each of {len(defined)} regions; got "
+            f"{len(counts)}, the least {counts.min(initial=np.inf):g}"
+        )
+    return np.maximum(counts[defined], labelled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,113 @@
+"""The benchmark of missing labels: labels that are kept, scores that are read again, tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from benchmarks import missing_labels as bench
+from sightline import load_model
+from sightline.records import Annotation, Region
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOXES = {
+    "Gothic": [("arch", (1, 1, 20, 20)), ("arch", (31, 1, 50, 30)), ("door", (11, 31, 40, 60))],
+    "Baroque": [("arch", (5, 5, 30, 40))],
+    "originals": [("arch", (5, 5, 30, 40))],
+}
+
+
+@pytest.fixture
+def monumai(tmp_path: Path) -> Path:
+    for style, boxes in BOXES.items():
+        (tmp_path / style / "xml").mkdir(parents=True)
+        values = np.random.default_rng(len(style)).integers(0, 256, (60, 50, 3), np.uint8)
+        Image.fromarray(values).save(tmp_path / style / "front.jpg")
+        objects = "".join(
+            f"<object><name>{label}</name><bndbox>"
+            + "".join(
+                f"<{corner}>{value}</{corner}>"
+                for corner, value in zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)
+            )
+            + "</bndbox></object>"
+            for label, box in boxes
+        )
+        size = "<size><width>50</width><height>60</height></size>"
+        text = f"<annotation>{size}{objects}</annotation>"
+        (tmp_path / style / "xml" / "front.xml").write_text(text)
+    return tmp_path
+
+
+def test_photographs_are_read_with_their_boxes(monumai: Path) -> None:
+    first, second = bench.read_photographs(monumai)
+    assert first.path == monumai / "Baroque" / "front.jpg"
+    assert [region.label for region in second.annotation.regions] == ["arch", "arch", "door"]
+    assert second.annotation.regions[1].box == pytest.approx((0.6, 0.0, 1.0, 0.5))
+
+
+def test_one_region_of_each_label_is_kept_at_random() -> None:
+    regions = tuple(Region("ab"[i % 2], index=i) for i in range(6))
+    rng = np.random.default_rng(0)
+    whole = Annotation("x", 10, 10, regions)
+    kept = [bench.keep_one_per_label(whole, rng).regions for _ in range(60)]
+    assert {tuple(one.label for one in some) for some in kept} == {("a", "b")}
+    assert {one.index for some in kept for one in some} == set(range(6))
+
+
+def test_scores_are_kept_and_read_again(monumai: Path, tmp_path: Path) -> None:
+    photographs = bench.read_photographs(monumai)
+    keep = tmp_path / "scores"
+    keep.mkdir()
+    methods = {"centre": (None,), "cls": (3, 11)}
+    found = bench.measure(photographs, load_model("demo/vit"), methods, keep)
+    assert list(found) == ["centre", "cls · layer 3", "cls · layer 11"]
+    regions = found["centre"].regions
+    assert regions["kept"].tolist().count(True) == 3
+    assert regions["count"].tolist() == [1, 2, 2, 1]
+    again = bench.measure(photographs, None, methods, keep)  # type: ignore[arg-type] # not asked
+    for name, scores in found.items():
+        for one, other in zip(scores, again[name], strict=True):
+            numbers = list(one.select_dtypes("number"))
+            np.testing.assert_allclose(one[numbers], other[numbers], rtol=1e-12)
+
+
+def made_up(bias: float, seed: int = 0, n: int = 200) -> bench.Scores:
+    """Return scores of images with one region each, of which the recall is known."""
+    rng = np.random.default_rng(seed)
+    recall, area = rng.uniform(0.1, 0.9, n), rng.uniform(0.01, 0.05, n)
+    full = recall * area / (0.1 + area - recall * area)
+    sparse = full - bias - rng.normal(0, 0.01, n)
+    images = pd.DataFrame({"image": range(n), "full": full, "sparse": sparse})
+    facts = {"image": range(n), "label": "arch", "kept": True, "recall": recall, "area": area}
+    return bench.Scores(images, pd.DataFrame({**facts, "attended": 0.1, "count": 1}))
+
+
+def test_pairs_find_a_bias_that_the_old_rule_does_not() -> None:
+    scores = {"biased": made_up(0.01), "right": made_up(0.0)}
+    biased, right = bench.detect(scores, draws=40)
+    assert biased.bias == pytest.approx(0.01, abs=0.003)
+    assert biased.paired > 0.9
+    assert biased.power > 0.9
+    assert biased.estimated > 0.9
+    assert biased.old < biased.paired
+    assert right.paired < 0.2
+    assert right.signs <= 0.07
+    assert right.centred <= 0.07
+
+
+def test_tables_hold_a_row_for_each_configuration() -> None:
+    scores = {"a": made_up(0.01), "b": made_up(0.0, 1)}
+    errors = bench.correct(scores["a"])
+    assert errors.own == pytest.approx(0, abs=1e-9)  # everything is labelled
+    low, high = bench.correct_studies(scores["a"], 5, 20).own
+    assert (low, high) == pytest.approx((0, 0), abs=1e-9)
+    assert len(set(np.round(list(bench.average_recall(scores["a"])), 12))) == 1
+    for title, head, rows in bench.build_tables(scores, 2):
+        assert title
+        assert [len(row) for row in rows] == [len(head)] * 2
