@@ -335,7 +335,7 @@ def test_stored_chance_is_used_where_no_formula_gives_it(made: Made, results: Re
 
 
 def test_best_iou_has_the_quartiles_of_its_percentile(tmp_path: Path) -> None:
-    kinds = [kind for kind in KINDS if kind.method in ("cls", "random", "center")]
+    kinds = tuple(kind for kind in KINDS if kind.method in ("cls", "random", "center"))
     made = make_store(tmp_path / "s", metrics=("iou", "best_iou"), kinds=kinds)
     results = open_results(made.path)
     for layer in ("best", "split", "all"):
@@ -354,8 +354,8 @@ def test_best_iou_has_the_quartiles_of_its_percentile(tmp_path: Path) -> None:
     assert board["percentile_median"][0] == pytest.approx(rows["value"].median())
     assert "percentile_median" not in results.leaderboard("iou@90")
     assert "best_iou_percentile" not in results.metrics
-    names = set(results.query("SELECT DISTINCT metric FROM scores")["metric"])
-    assert names == {"iou", "best_iou"}
+    stored = set(results.query("SELECT DISTINCT metric FROM scores")["metric"])
+    assert stored == {"iou", "best_iou"}
 
 
 def test_the_default_metric_is_the_best_documented_one(tmp_path: Path, results: Results) -> None:
