@@ -172,8 +172,9 @@ def test_saved_files_have_the_mark(figures: StoreFigures, tmp_path: Path) -> Non
 
 
 def all_texts(figure: Any) -> list[str]:
-    found: list[Any] = figure.findobj(match=_is_text)
-    return [text.get_text() for text in found]
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in figure.findobj(match=Text)]
 
 
 def test_an_unknown_figure(figures: StoreFigures) -> None:
