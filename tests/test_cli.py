@@ -144,8 +144,8 @@ def test_options_reach_the_engine(files: Path) -> None:
     (files / "maps" / "b.jpg.npy").unlink()
     values = {}
     for options in (
-        ("--ties", "share"),
-        ("--ties", "include"),
+        ("--ties", "share", "--sign", "positive"),
+        ("--ties", "include", "--sign", "positive"),
         ("--sign", "absolute"),
         ("--sign", "signed", "--threads", "1"),
     ):

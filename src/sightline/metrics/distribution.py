@@ -3,7 +3,8 @@
 A soft target is high in the middle of each region and fades towards its edges: see `soft_target`.
 `score_maps` and studies make it from the box of each region's pixels on the map, whose edges are
 rounded to whole pixels; a box off the pixels' edges, given to `soft_target` itself, keeps its own.
-NSS and information gain look at the annotated pixels alone and take a mask.
+Points are no target: see `compute_point_density`. NSS and information gain look at the annotated
+pixels alone and take a mask, or how often each pixel was fixated.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from sightline._arrays import Array, namespace, to_numpy
 from sightline._raster import soft_target
 from sightline.metrics._border import (
     against,
+    check_counts,
     check_maps,
-    check_masks,
-    check_target,
+    check_weights,
     each_map,
     refuse_signed,
 )
@@ -48,27 +49,39 @@ def _density(values: Array) -> Array | None:
     return None if float(total) == 0 else energy / total
 
 
-@against("mask")
+@against("counts")
 def compute_nss(values: Array, inside: Array) -> Array:
     """Normalised scanpath saliency: mean over annotated pixels of (A − mean A) / std A.
 
     Unbounded, higher is better, chance 0; a constant map scores 0. The standard deviation is the
-    population's. Defined for signed maps too. NaN for an empty annotation.
+    population's. The mask may hold counts of fixations: each repeat then counts. Defined for signed
+    maps too. NaN for an empty annotation.
 
     Examples
     --------
     >>> float(compute_nss([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 0]]))
     1.0
+    >>> round(float(compute_nss([[4.0, 1.0, 1.0, 0.0]], [[2, 0, 0, 1]])), 3)  # fixated thrice
+    0.553
 
     References
     ----------
     Peters et al. (2005); Bylinskii et al. (2018), arXiv:1604.03605.
     """
     xp = namespace(values)
-    if not bool(xp.any(inside)):
+    fixated = inside > 0
+    if not bool(xp.any(fixated)):
         return math.nan
     centred = _centred(values)
-    return 0.0 if centred is None else xp.mean(centred[inside])
+    return 0.0 if centred is None else _mean_over(centred[fixated], inside[fixated])
+
+
+def _mean_over(values: Array, counts: Array) -> Array:
+    """Return the mean over annotated pixels, or over fixations where they are counted."""
+    xp = namespace(values)
+    if xp.isdtype(counts.dtype, "bool"):
+        return xp.mean(values)
+    return xp.sum(values * counts) / xp.sum(counts)
 
 
 def _centred(values: Array) -> Array | None:
@@ -155,13 +168,14 @@ def compute_kl(values: Array, wanted: Array) -> Array:
 
 
 def compute_information_gain(
-    attention: Any, mask: Any, /, baseline: Any = None, *, sign: Sign = "positive"
+    attention: Any, mask: Any, /, baseline: Any = None, *, sign: Sign | None = None
 ) -> Array:
     """Bits per annotated pixel that the map knows beyond a baseline map.
 
     ``mean over annotated pixels of log2(ε + A) − log2(ε + B)``, both scaled to sum 1; without a
-    baseline B is uniform. Unbounded, higher is better, chance 0. NaN for an empty annotation, and
-    for a map or baseline that sums to zero.
+    baseline B is uniform. Unbounded, higher is better, chance 0. The mask may hold counts of
+    fixations: each repeat then counts. NaN for an empty annotation, and for a map or baseline that
+    sums to zero.
 
     Examples
     --------
@@ -174,22 +188,23 @@ def compute_information_gain(
     """
     refuse_signed(sign)
     maps = check_maps(attention)
-    masks = check_masks(mask, maps)
+    masks = check_counts(mask, maps)
     xp = namespace(maps)
     uniform = xp.ones_like(xp.astype(maps, xp.float64))
-    prior = uniform if baseline is None else check_target(baseline, maps, "baseline")
+    prior = uniform if baseline is None else check_weights(baseline, maps, "baseline")
 
     def definition(values: Array, inside: Array, before: Array) -> Array:
         found, expected = _density(values), _density(before)
-        if found is None or expected is None or not bool(xp.any(inside)):
+        if found is None or expected is None or not bool(xp.any(inside > 0)):
             return math.nan
-        gain = xp.log2(EPSILON + found[inside]) - xp.log2(EPSILON + expected[inside])
-        return xp.mean(gain)
+        fixated = inside > 0
+        gain = xp.log2(EPSILON + found[fixated]) - xp.log2(EPSILON + expected[fixated])
+        return _mean_over(gain, inside[fixated])
 
     return each_map(definition, maps, masks, prior, sign=sign)
 
 
-def compute_mse(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+def compute_mse(attention: Any, target: Any, /, *, sign: Sign | None = None) -> Array:
     """Mean squared difference to the soft target, the map scaled to maximum 1.
 
     Range [0, 1], lower is better. It rewards dark maps, since most of a target is near 0, and says

@@ -144,7 +144,7 @@ def bootstrap_iou_under_dropout(
     n_bootstrap: int = 1000,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     seed: int = 0,
 ) -> Band:
@@ -199,7 +199,7 @@ def dropout_sweep(
     n_bootstrap: int = 1000,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     seed: int = 0,
 ) -> list[Band]:
@@ -340,7 +340,7 @@ def delta_under_dropout(
     *,
     flips: int = 1999,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     seed: int = 0,
 ) -> list[DeltaBand]:
