@@ -318,11 +318,11 @@ def test_the_whole_mass_is_held_by_every_positive_pixel(
     chance, ceiling = a * g / (a + g - a * g), min(a, g) / max(a, g)
     corrected = np.nan if taken.all() else (iou - chance) / (ceiling - chance)
     expected = dict(zip(WHOLE, (recall, recall / a, iou / ceiling, corrected, a), strict=True))
-    found = score(attention, mask, selection="mass100", ties=ties, regions=[[mask]])
+    options: dict[str, Any] = {"selection": "mass100", "ties": ties, "sign": "positive"}
+    found = score(attention, mask, regions=[[mask]], **options)
     assert found["recall@mass100"] == recall
     for columns in (found, {name: value[0] for name, value in found.regions.items()}):
         assert_equal({name: columns[f"{name}@mass100"] for name in WHOLE}, expected)
-    options: dict[str, Any] = {"selection": "mass100", "ties": ties}
     assert metrics.compute_recall(attention, mask, **options) == recall
     alone = {
         "lift": metrics.compute_lift(attention, mask, **options),

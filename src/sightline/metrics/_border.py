@@ -22,12 +22,13 @@ __all__ = [
     "apply_sign",
     "check_channels",
     "check_counts",
+    "check_density",
     "check_finite",
     "check_maps",
     "check_masks",
-    "check_target",
     "check_weights",
     "each_map",
+    "find_fixated",
     "nonfinite_error",
     "of_map",
     "refuse_signed",
@@ -106,8 +107,8 @@ def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
     return xp.broadcast_to(masks, maps.shape)
 
 
-def check_target(target: Any, maps: Array, name: str = "target") -> Array:
-    """Return a soft target as finite, non-negative float64 of the maps' shape."""
+def check_density(target: Any, maps: Array, name: str = "target") -> Array:
+    """Return a soft target for metrics that compare it pixel by pixel, not one made of points."""
     target = _check_weights(target, maps, name)
     if is_made_of_points(target):
         raise InputError(
@@ -144,6 +145,11 @@ def check_counts(counts: Any, maps: Array, name: str = "mask") -> Array:
             f"{name} must hold whole numbers of fixations (or booleans); found {seen:g}"
         )
     return counts if bool(xp.any(counts > 1)) else counts > 0
+
+
+def find_fixated(counts: Array) -> Array:
+    """Return the pixels that counts of fixations, or booleans, mark."""
+    return counts if namespace(counts).isdtype(counts.dtype, "bool") else counts > 0
 
 
 def _like(other: Any, maps: Array, name: str) -> Array:
@@ -297,15 +303,19 @@ def of_map(definition: Callable[[Array], Any]) -> MapMetric:
 
 
 def against(
-    need: Literal["mask", "counts", "target"], *, signed: bool = True
+    need: Literal["mask", "counts", "target", "density"], *, signed: bool = True
 ) -> Callable[[Callable[[Array, Array], Any]], PairMetric]:
     """Make a metric of a definition for one map and its mask (booleans), counts or soft target.
 
     With `signed=False` the metric is one of energies and refuses signed maps, as must every metric
     that changes when a number is added to the map.
     """
-    check = {"mask": check_masks, "counts": check_counts, "target": check_target}[need]
-    name = "mask" if need == "counts" else need
+    name, check = {
+        "mask": ("mask", check_masks),
+        "counts": ("mask", check_counts),
+        "target": ("target", check_weights),
+        "density": ("target", check_density),
+    }[need]
 
     def decorate(definition: Callable[[Array, Array], Any]) -> PairMetric:
         @wraps(definition)

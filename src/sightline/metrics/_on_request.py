@@ -47,7 +47,6 @@ class Scene(NamedTuple):
         It is that of their boxes in whole pixels, as of masks and discs: see `distribution`.
         """
         height, width = self.maps.shape[-2:]
-        table.refuse_points(height, width)
         boxes = table.boxes / np.array([width, height, width, height])
         out = np.empty((len(table.spans), height, width))
         for same in alike(table.spans, self.ignored):
@@ -139,6 +138,8 @@ def _against(spec: MetricSpec, scene: Scene) -> list[Array]:
             )
         else:
             xp = namespace(scene.maps)
+            if not spec.spatial:  # compared pixel by pixel
+                scene.table.refuse_points(*scene.maps.shape[-2:])
             targets = scene.region_targets(scene.table)
             found.append(xp.asarray(targets, device=scene.maps.device))
     return found

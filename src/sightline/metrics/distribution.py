@@ -21,6 +21,7 @@ from sightline.metrics._border import (
     check_maps,
     check_weights,
     each_map,
+    find_fixated,
     refuse_signed,
 )
 from sightline.metrics.selection import Sign, energy_of
@@ -69,7 +70,7 @@ def compute_nss(values: Array, inside: Array) -> Array:
     Peters et al. (2005); Bylinskii et al. (2018), arXiv:1604.03605.
     """
     xp = namespace(values)
-    fixated = inside > 0
+    fixated = find_fixated(inside)
     if not bool(xp.any(fixated)):
         return math.nan
     centred = _centred(values)
@@ -95,7 +96,7 @@ def _centred(values: Array) -> Array | None:
     return None if float(deviation) == 0 else values / deviation
 
 
-@against("target")
+@against("density")
 def compute_cc(values: Array, wanted: Array) -> Array:
     """Pearson correlation between map and soft target.
 
@@ -119,7 +120,7 @@ def compute_cc(values: Array, wanted: Array) -> Array:
     return 0.0 if centred is None else xp.mean(centred * expected)
 
 
-@against("target", signed=False)
+@against("density", signed=False)
 def compute_sim(values: Array, wanted: Array) -> Array:
     """Similarity: the common part of map and target, both scaled to sum 1: Σ min(A, T).
 
@@ -143,7 +144,7 @@ def compute_sim(values: Array, wanted: Array) -> Array:
     return xp.sum(xp.where(found < expected, found, expected))
 
 
-@against("target", signed=False)
+@against("density", signed=False)
 def compute_kl(values: Array, wanted: Array) -> Array:
     """Kullback–Leibler divergence of the map from the target: Σ T log(ε + T / (ε + A)).
 
@@ -194,10 +195,9 @@ def compute_information_gain(
     prior = uniform if baseline is None else check_weights(baseline, maps, "baseline")
 
     def definition(values: Array, inside: Array, before: Array) -> Array:
-        found, expected = _density(values), _density(before)
-        if found is None or expected is None or not bool(xp.any(inside > 0)):
+        found, expected, fixated = _density(values), _density(before), find_fixated(inside)
+        if found is None or expected is None or not bool(xp.any(fixated)):
             return math.nan
-        fixated = inside > 0
         gain = xp.log2(EPSILON + found[fixated]) - xp.log2(EPSILON + expected[fixated])
         return _mean_over(gain, inside[fixated])
 
@@ -224,7 +224,7 @@ def compute_mse(attention: Any, target: Any, /, *, sign: Sign | None = None) -> 
     return value
 
 
-@against("target", signed=False)
+@against("density", signed=False)
 def _squared_error(values: Array, wanted: Array) -> Array:
     xp = namespace(values)
     if not bool(xp.any(wanted > 0)):

@@ -15,7 +15,8 @@ from sightline.metrics._border import (
     check_counts,
     check_maps,
     check_masks,
-    check_target,
+    check_weights,
+    find_fixated,
     refuse_signed,
     refuse_signed_selection,
     resolve_sign,
@@ -244,12 +245,12 @@ def _read_fixations(fixations: Any, masks: Any, maps: Array) -> tuple[Any, Array
     if masks is not None:
         raise InputError("give fixations or masks: fixated pixels stand in for annotated ones")
     counts = check_counts(fixations, maps, "fixations")
-    return counts > 0, namespace(counts).reshape(counts, (-1, *maps.shape[-2:]))
+    return find_fixated(counts), namespace(counts).reshape(counts, (-1, *maps.shape[-2:]))
 
 
 def _read_targets(targets: Any, maps: Array) -> Array:
     """Return densities `(B, H, W)`, none of which is zero everywhere."""
-    targets = check_target(targets, maps, "targets")
+    targets = check_weights(targets, maps, "targets")
     xp = namespace(targets)
     targets = xp.reshape(targets, (-1, *maps.shape[-2:]))
     empty = xp.nonzero(~xp.any(targets > 0, axis=(-2, -1)))[0]
