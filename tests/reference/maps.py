@@ -414,16 +414,15 @@ def point_density(counts: npt.ArrayLike, sigma: float) -> npt.NDArray[np.float64
         place %= 2 * size
         return place if place < size else 2 * size - 1 - place
 
-    out = np.zeros(points.shape)
+    height, width = points.shape
+    out = np.zeros((height, width))
     for row, column in zip(*np.nonzero(points), strict=True):
         for dy in range(-reach, reach + 1):
             for dx in range(-reach, reach + 1):
-                y, x = (
-                    mirrored(int(p) + d, n)
-                    for p, d, n in zip((row, column), (dy, dx), out.shape, strict=True)
-                )
+                y, x = mirrored(int(row) + dy, height), mirrored(int(column) + dx, width)
                 out[y, x] += points[row, column] * weights[dy + reach] * weights[dx + reach]
-    return out / out.sum()
+    out /= out.sum()
+    return out
 
 
 def cc(attention: npt.ArrayLike, target: npt.ArrayLike, *, sign: str = "positive") -> float:

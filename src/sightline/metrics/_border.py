@@ -310,12 +310,13 @@ def against(
     With `signed=False` the metric is one of energies and refuses signed maps, as must every metric
     that changes when a number is added to the map.
     """
-    name, check = {
+    checks: dict[str, tuple[str, Callable[[Any, Array, str], Array]]] = {
         "mask": ("mask", check_masks),
         "counts": ("mask", check_counts),
         "target": ("target", check_weights),
         "density": ("target", check_density),
-    }[need]
+    }
+    name, check = checks[need]
 
     def decorate(definition: Callable[[Array, Array], Any]) -> PairMetric:
         @wraps(definition)

@@ -141,7 +141,7 @@ class RegionTable:
 
     def refuse_points(self, height: int, width: int) -> None:
         """Raise for a region that is a point, or a mask made of points."""
-        masks = np.flatnonzero(np.diff(self.offsets))
+        masks = np.flatnonzero(np.diff(self.offsets)).tolist()
         made = (k for k in masks if is_made_of_points(self.mask(k, height, width)))
         point = self.point or next((f"region {k}" for k in made), "")
         if point:

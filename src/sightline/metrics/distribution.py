@@ -102,6 +102,7 @@ def compute_cc(values: Array, wanted: Array) -> Array:
 
     Range [−1, 1], higher is better, chance 0; a constant map scores 0. Defined for signed maps too.
     `score_maps` makes the target of the regions' boxes in whole pixels. NaN for a constant target.
+    A target made of points is refused, as by SIM and KL: see `compute_point_density`.
 
     Examples
     --------

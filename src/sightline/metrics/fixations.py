@@ -94,7 +94,8 @@ def compute_point_density(
     if not counts.any():
         return counts
     density: NDArray[np.float64] = gaussian_filter(counts, sigma, mode="reflect")
-    return density / density.sum()
+    density /= density.sum()
+    return density
 
 
 def is_made_of_points(target: Array, /) -> bool:

@@ -52,14 +52,16 @@ def given_source(
             if maps.unfit:
                 raise InputError(f"{method.params['maps']}: {maps.unfit}")
             matches = match_images(maps, images)
-            sign = study.sign or method.params.get("sign") or maps.sign
+            sign: Any = study.sign or method.params.get("sign") or maps.sign
             used = dict(matches.pairs)
             for image, name in match_images(maps, every).pairs:
                 values = _read(maps, name)
                 total.update(f"{image} ".encode() + _hash(values))
-                if image in used and isinstance(values, str):
+                if image not in used:
+                    continue
+                if isinstance(values, str):
                     faults[image] = values
-                elif image in used:
+                else:
                     _check_sign(image, values, sign)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
