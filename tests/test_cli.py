@@ -144,8 +144,8 @@ def test_options_reach_the_engine(files: Path) -> None:
     (files / "maps" / "b.jpg.npy").unlink()
     values = {}
     for options in (
-        ("--ties", "share"),
-        ("--ties", "include"),
+        ("--ties", "share", "--sign", "positive"),
+        ("--ties", "include", "--sign", "positive"),
         ("--sign", "absolute"),
         ("--sign", "signed", "--threads", "1"),
     ):
@@ -229,14 +229,13 @@ def test_score_shows_means_without_a_file_to_write(files: Path) -> None:
     assert json.loads(run(*arguments, "--json").stdout)["out"] is None
 
 
-def test_score_tells_what_becomes_of_values_below_zero(files: Path) -> None:
-    assert "below 0" not in score(files).stdout
+def test_score_asks_for_the_sign_of_negative_values(files: Path) -> None:
+    said = json.loads(score(files, "--json").stdout)
+    assert (said["sign"], said["sign_from"], said["notes"]) == ("positive", "default", [])
     np.save(files / "maps" / "a.npy", np.linspace(-1, 1, 64).reshape(8, 8))
-    line = "Maps with values below 0: 1 of 2; these count as 0"
-    assert line in score(files).stdout
-    (note,) = json.loads(score(files, "--json").stdout)["notes"]
-    assert note.startswith(line)
-    assert "below 0" not in score(files, "--sign", "absolute").stdout
+    said = score(files, code=2).stderr
+    assert said.startswith("error: image 'a.jpg': its map has negative values (smallest -1): give")
+    assert json.loads(score(files, "--sign", "positive", "--json").stdout)["sign"] == "positive"
 
 
 def test_percentiles_that_look_like_shares_are_refused(files: Path) -> None:

@@ -60,11 +60,12 @@ def map_of(rows: int = 14, columns: int = 14, seed: int = 0, *, signed: bool = F
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:rows, :columns]
     bump = np.exp(-(((y / rows - 0.4) / 0.2) ** 2) - ((x / columns - 0.45) / 0.2) ** 2)
-    return np.asarray(bump + rng.normal(-0.2 if signed else 0.2, 0.15, (rows, columns)))
+    values = np.asarray(bump + rng.normal(-0.2 if signed else 0.2, 0.15, (rows, columns)))
+    return values if signed else np.maximum(values, 0)
 
 
 def maps_of(count: int) -> dict[str, np.ndarray]:
-    return {name: map_of(seed=i, signed=i % 3 == 1) for i, name in enumerate(names_of(count))}
+    return {name: map_of(seed=i) for i, name in enumerate(names_of(count))}
 
 
 def scores_of(count: int) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def test_the_area_under_the_curve_is_the_auc(score: Any) -> None:
 def test_curves_leave_ignored_pixels_out(scene: Any, data: st.DataObject, score: Any) -> None:
     attention, mask = scene
     ignored = np.stack([np.zeros_like(mask), data.draw(hnp.arrays(bool, mask.shape))])
-    found = score(np.stack([attention] * 2), mask, ignore=ignored, **NONE).curves
+    found = score(np.stack([attention] * 2), mask, ignore=ignored, sign="positive", **NONE).curves
     for i, left_out in enumerate(ignored):
         if left_out.all():
             assert np.isnan(np.asarray(found["roc"])[i]).all()
@@ -101,11 +101,12 @@ def test_curves_leave_ignored_pixels_out(scene: Any, data: st.DataObject, score:
 
 def test_batch_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     attention, mask, _ = batch_of_maps()
-    whole = sightline.score_maps(attention, mask, threads=1, curves=True).curves
+    whole = sightline.score_maps(attention, mask, threads=1, curves=True, sign="positive").curves
     monkeypatch.setattr(_cpu, "SHARED_CHUNK_BYTES", 1)
-    threaded = sightline.score_maps(attention, mask, threads=3, curves=True).curves
+    threaded = sightline.score_maps(attention, mask, threads=3, curves=True, sign="positive").curves
     single = [
-        sightline.score_maps(a, m, curves=True).curves for a, m in zip(attention, mask, strict=True)
+        sightline.score_maps(a, m, curves=True, sign="positive").curves
+        for a, m in zip(attention, mask, strict=True)
     ]
     for name, curve in whole.items():
         assert curve.tobytes() == threaded[name].tobytes()
@@ -114,9 +115,9 @@ def test_batch_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_chunks_on_a_device_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     attention, mask, _ = batch_of_maps()
-    whole = on_torch(attention, mask, **NONE).curves
+    whole = on_torch(attention, mask, sign="positive", **NONE).curves
     monkeypatch.setattr(_torch, "CHUNK_PIXELS", 1)
-    chunked = on_torch(attention, mask, **NONE).curves
+    chunked = on_torch(attention, mask, sign="positive", **NONE).curves
     for name, curve in whole.items():
         assert curve.numpy().tobytes() == chunked[name].numpy().tobytes()
 
@@ -125,7 +126,10 @@ def test_chunks_on_a_device_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> No
 def test_curves_have_the_leading_shape_and_change_no_score() -> None:
     rng = np.random.default_rng(2)
     attention, mask = rng.random((2, 3, 4, 5)), rng.random((2, 1, 4, 5)) < 0.4
-    plain, traced = (sightline.score_maps(attention, mask, curves=on) for on in (False, True))
+    plain, traced = (
+        sightline.score_maps(attention, mask, curves=on, channels="separate")
+        for on in (False, True)
+    )
     assert plain.curves == {}
     assert list(plain) == list(traced)
     assert all(plain[name].tobytes() == traced[name].tobytes() for name in plain)
@@ -133,7 +137,7 @@ def test_curves_have_the_leading_shape_and_change_no_score() -> None:
     assert not traced.curves["roc"].flags.writeable
     again = pickle.loads(pickle.dumps(traced))  # noqa: S301
     assert again.curves["pr"].tobytes() == traced.curves["pr"].tobytes()
-    one = sightline.score_maps(attention[1, 2], mask[1, 0], curves=True).curves
+    one = sightline.score_maps(attention[1, 2], mask[1, 0], curves=True, sign="positive").curves
     assert one["roc"].shape == (101,)
     assert one["roc"].tobytes() == traced.curves["roc"][1, 2].tobytes()
 
@@ -152,8 +156,10 @@ def test_curves_of_tensors_are_tensors() -> None:
     import torch
 
     attention, mask, _ = batch_of_maps()
-    found = sightline.score_maps(torch.tensor(attention), torch.tensor(mask), curves=True).curves
-    expected = sightline.score_maps(attention, mask, curves=True).curves
+    found = sightline.score_maps(
+        torch.tensor(attention), torch.tensor(mask), curves=True, sign="positive"
+    ).curves
+    expected = sightline.score_maps(attention, mask, curves=True, sign="positive").curves
     for name, curve in found.items():
         assert isinstance(curve, torch.Tensor)
         assert curve.numpy().tobytes() == expected[name].tobytes()

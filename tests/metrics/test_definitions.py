@@ -79,7 +79,7 @@ def test_rankings_pointing_and_energy(scene: Any, backend: Any) -> None:
     expected = reference.scores(attention, mask)
     given_map, given_mask = backend(plain(attention)), backend(mask)
     for name, function in ONE_PASS.items():
-        close(function(given_map, given_mask), expected[name])
+        close(function(given_map, given_mask, sign="positive"), expected[name])
 
 
 @pytest.mark.parametrize("ties", ["share", "include"])
@@ -91,13 +91,12 @@ def test_overlaps(scene: Any, selection: str, ties: Any, backend: Any) -> None:
     attention, mask = scene
     expected = reference.scores(attention, mask, selection=selection, percentiles=(80,), ties=ties)
     token = {"percentile": "80", "mass": "mass60"}.get(selection, selection)
+    options: dict[str, Any] = {"selection": selection, "ties": ties, "sign": "positive"}
     given_map, given_mask = backend(plain(attention)), backend(mask)
     for name, function in OVERLAP.items():
-        found = function(given_map, given_mask, 80, selection=selection, ties=ties)
+        found = function(given_map, given_mask, 80, **options)
         close(found, expected[f"{name}@{token}"])
-    iou, attended, annotated = metrics.compute_iou(
-        given_map, given_mask, 80, selection=selection, ties=ties
-    )
+    iou, attended, annotated = metrics.compute_iou(given_map, given_mask, 80, **options)
     close(iou, expected[f"iou@{token}"])
     close(attended, expected[f"attention_area@{token}"])
     close(annotated, expected["annotation_area"])
@@ -112,19 +111,19 @@ def test_distributions_and_complexity(scene: Any, backend: Any, data: st.DataObj
     given_map, given_mask = backend(plain(attention)), backend(mask)
     soft, counts = backend(target), backend(others)
     for name in ("entropy", "gini", "sparsity"):
-        found = getattr(metrics, f"compute_{name}")(given_map)
+        found = getattr(metrics, f"compute_{name}")(given_map, sign="positive")
         close(found, getattr(reference, name)(attention))
     for name in ("nss", "auc_judd", "information_gain"):
-        found = getattr(metrics, f"compute_{name}")(given_map, given_mask)
+        found = getattr(metrics, f"compute_{name}")(given_map, given_mask, sign="positive")
         close(found, getattr(reference, name)(attention, mask))
     for name in ("cc", "sim", "kl", "mse"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found = getattr(metrics, f"compute_{name}")(given_map, soft)
+            found = getattr(metrics, f"compute_{name}")(given_map, soft, sign="positive")
         close(found, getattr(reference, name)(attention, target))
-    found = metrics.compute_shuffled_auc(given_map, given_mask, counts)
+    found = metrics.compute_shuffled_auc(given_map, given_mask, counts, sign="positive")
     close(found, reference.shuffled_auc(attention, mask, others))
-    gain = metrics.compute_information_gain(given_map, given_mask, soft)
+    gain = metrics.compute_information_gain(given_map, given_mask, soft, sign="positive")
     close(gain, reference.information_gain(attention, mask, target))
 
 
@@ -132,7 +131,9 @@ def test_distributions_and_complexity(scene: Any, backend: Any, data: st.DataObj
 @given(scene=scenes(), tolerance=st.sampled_from([0, 1, 1.5, 2, 3.7, 15]))
 def test_pointing_with_tolerance(scene: Any, tolerance: float, backend: Any) -> None:
     attention, mask = scene
-    found = metrics.pointing_game_hit(backend(plain(attention)), backend(mask), tolerance)
+    found = metrics.pointing_game_hit(
+        backend(plain(attention)), backend(mask), tolerance, sign="positive"
+    )
     close(found, reference.pointing(attention, mask, tolerance))
 
 
@@ -151,15 +152,15 @@ def test_threshold_attention_is_the_literal_rule(
 )
 def test_batches_keep_their_leading_shape(name: str, backend: Any) -> None:
     rng = np.random.default_rng(0)
-    attention, mask = rng.random((2, 3, 5, 6)), rng.random((2, 3, 5, 6)) < 0.4
+    attention, mask = rng.random((3, 2, 5, 6)), rng.random((3, 2, 5, 6)) < 0.4
     metric = name.partition("@")[0]
     function = metrics.METRICS[metric].function
     others = () if name == "entropy" else (backend(mask),)
     found = function(backend(attention), *others)
     found = found[0] if isinstance(found, tuple) else found
-    assert tuple(found.shape) == (2, 3)
-    for i in range(2):
-        for j in range(3):
+    assert tuple(found.shape) == (3, 2)
+    for i in range(3):
+        for j in range(2):
             others = () if name == "entropy" else (mask[i, j],)
             one = function(attention[i, j], *others)
             close(found[i, j], float(one[0] if isinstance(one, tuple) else one))

@@ -167,9 +167,9 @@ def test_batch_size_and_threads_change_no_bit(sign: Any, monkeypatch: pytest.Mon
 
 def test_chunks_of_the_torch_pass_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     attention, mask, boxes = batch_of_maps()
-    whole = columns(on_torch(attention, mask, regions=boxes))
+    whole = columns(on_torch(attention, mask, regions=boxes, sign="positive"))
     monkeypatch.setattr(_torch, "CHUNK_PIXELS", 1)
-    chunked = columns(on_torch(attention, mask, regions=boxes))
+    chunked = columns(on_torch(attention, mask, regions=boxes, sign="positive"))
     for name, values in whole.items():
         assert values.tobytes() == chunked[name].tobytes(), name
 
@@ -181,11 +181,12 @@ def test_pixel_order_changes_nothing(scene: Any, seed: int, score: Any) -> None:
     attention, mask = scene
     order = np.random.default_rng(seed).permutation(mask.size)
     selection = ("percentile", "mass", "mean", "matched")
-    one = score(attention, mask, selection=selection)
+    one = score(attention, mask, selection=selection, sign="positive")
     other = score(
         attention.ravel()[order].reshape(mask.shape),
         mask.ravel()[order].reshape(mask.shape),
         selection=selection,
+        sign="positive",
     )
     assert_equal(other, {name: float(one[name]) for name in one})
 
@@ -231,7 +232,9 @@ def test_include_selects_what_is_at_or_above_the_quantile_of_numpy(dtype: Any, s
 @pytest.mark.parametrize("make", [np.asfortranarray, lambda m: np.repeat(m, 2, -1)[..., ::2]])
 def test_memory_layout_does_not_matter(make: Any) -> None:
     attention, mask, _ = batch_of_maps()
-    plain, laid = sightline.score_maps(attention, mask), sightline.score_maps(make(attention), mask)
+    plain, laid = (
+        sightline.score_maps(array, mask, sign="positive") for array in (attention, make(attention))
+    )
     assert all(np.array_equal(plain[name], laid[name], equal_nan=True) for name in plain)
 
 
@@ -240,7 +243,7 @@ def test_read_only_maps_are_scored_and_left_alone() -> None:
     before = attention.copy(), mask.copy()
     attention.flags.writeable = mask.flags.writeable = False
     sightline.score_maps(attention, mask, regions=boxes, sign="signed")
-    sightline.score_maps(attention, mask, regions=boxes)
+    sightline.score_maps(attention, mask, regions=boxes, sign="positive")
     assert np.array_equal(attention, before[0])
     assert np.array_equal(mask, before[1])
 
@@ -315,11 +318,11 @@ def test_the_whole_mass_is_held_by_every_positive_pixel(
     chance, ceiling = a * g / (a + g - a * g), min(a, g) / max(a, g)
     corrected = np.nan if taken.all() else (iou - chance) / (ceiling - chance)
     expected = dict(zip(WHOLE, (recall, recall / a, iou / ceiling, corrected, a), strict=True))
-    found = score(attention, mask, selection="mass100", ties=ties, regions=[[mask]])
+    options: dict[str, Any] = {"selection": "mass100", "ties": ties, "sign": "positive"}
+    found = score(attention, mask, regions=[[mask]], **options)
     assert found["recall@mass100"] == recall
     for columns in (found, {name: value[0] for name, value in found.regions.items()}):
         assert_equal({name: columns[f"{name}@mass100"] for name in WHOLE}, expected)
-    options: dict[str, Any] = {"selection": "mass100", "ties": ties}
     assert metrics.compute_recall(attention, mask, **options) == recall
     alone = {
         "lift": metrics.compute_lift(attention, mask, **options),
@@ -363,5 +366,5 @@ def test_definitions_of_huge_values_do_not_overflow() -> None:
 @ON_EITHER
 def test_huge_negative_values_do_not_drown_small_ones(score: Any) -> None:
     attention = np.array([[-1e300, 1e-280, 0.0, 3e-280]])
-    found = score(attention, np.array([[True, True, False, False]]))
+    found = score(attention, np.array([[True, True, False, False]]), sign="positive")
     assert float(found["coverage"]) == pytest.approx(0.25)

@@ -81,7 +81,7 @@ def test_wrong_shapes_and_types(maps: Any, masks: Any, message: str) -> None:
         ({"metrics": ["pointing@90"]}, "pointing takes a threshold of kind tolerance"),
         ({"metrics": ["iou@ninety"]}, "unknown selection 'ninety'; expected a percentile"),
         ({"metrics": ["top_k_any@k0"]}, "number of top pixels must be 1, 2, …; got 0"),
-        ({"metrics": ["cc"]}, "cc needs regions, from which its soft target is made"),
+        ({"metrics": ["cc"]}, "cc needs targets, or regions, from which its soft target is made"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:

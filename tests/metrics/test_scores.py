@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +18,9 @@ import sightline
 from sightline import metrics
 from sightline.records import ROW_SCHEMA, Annotation, InputError, Region
 
+# Maps of three layers: not three channels of an RGB input.
+score_maps = partial(sightline.score_maps, channels="separate")
+
 RNG = np.random.default_rng(0)
 MAPS = RNG.random((2, 3, 6, 7))
 MASKS = RNG.random((2, 3, 6, 7)) < 0.3
@@ -25,7 +29,7 @@ BOXES = [np.array([[0.0, 0.0, 0.5, 0.5], [0.3, 0.3, 0.9, 1.0]]) for _ in range(6
 
 @pytest.fixture(scope="module")
 def scores() -> sightline.Scores:
-    return sightline.score_maps(MAPS, MASKS, regions=BOXES)
+    return score_maps(MAPS, MASKS, regions=BOXES)
 
 
 def test_columns_have_the_leading_shape(scores: sightline.Scores) -> None:
@@ -58,13 +62,13 @@ def test_scores_are_read_only(scores: sightline.Scores) -> None:
         scores["coverage"][0, 0] = 1
     with pytest.raises(TypeError):
         scores["coverage"] = 1  # type: ignore[index]
-    asked = sightline.score_maps(MAPS, MASKS, metrics=["nss"])
+    asked = score_maps(MAPS, MASKS, metrics=["nss"])
     with pytest.raises(ValueError, match="read-only"):
         asked["nss"][0, 0] = 5
 
 
 def test_scores_can_be_pickled_and_copied() -> None:
-    scores = sightline.score_maps(MAPS, MASKS, metrics=["iou", "nss"])
+    scores = score_maps(MAPS, MASKS, metrics=["iou", "nss"])
     for other in (pickle.loads(pickle.dumps(scores)), copy.deepcopy(scores)):  # noqa: S301
         assert list(other) == list(scores)
         assert np.array_equal(other["iou@90"], scores["iou@90"])
@@ -85,7 +89,7 @@ def test_compute_all_metrics_passes_its_options_on() -> None:
         "ties": "include", "ignore": np.eye(6, 7, dtype=bool),
     }  # fmt: skip
     found = metrics.compute_all_metrics(attention, mask, **options)
-    expected = sightline.score_maps(attention, mask, **options)
+    expected = score_maps(attention, mask, **options)
     assert found == {name: float(expected[name]) for name in expected}
     assert {"iou@70", "recall@mass60", "iou@matched"} <= set(found)
     assert "iou@90" not in found
@@ -95,13 +99,13 @@ def test_the_mask_may_be_left_to_the_regions() -> None:
     union = np.zeros((6, 7), bool)
     union[:3, :4] = True
     union[2:, 2:6] = True
-    one = sightline.score_maps(MAPS, regions=BOXES)
-    two = sightline.score_maps(MAPS, union)
+    one = score_maps(MAPS, regions=BOXES)
+    two = score_maps(MAPS, union)
     assert all(np.array_equal(one[name], two[name], equal_nan=True) for name in two)
 
 
 def test_regions_given_once_serve_every_map(scores: sightline.Scores) -> None:
-    shared = sightline.score_maps(MAPS, MASKS, regions=BOXES[:1])
+    shared = score_maps(MAPS, MASKS, regions=BOXES[:1])
     assert shared.regions is not None
     assert scores.regions is not None
     for name in scores.regions:
@@ -127,9 +131,9 @@ def annotated(ignoring: bool = False) -> list[Annotation]:
 def test_regions_may_be_given_for_each_index_of_the_first_axis(ignoring: bool, names: Any) -> None:
     maps = RNG.random((2, 3, 4, 6, 7))
     each = [annotation for annotation in annotated(ignoring) for _ in range(12)]
-    once = sightline.score_maps(maps, regions=annotated(ignoring), metrics=names)
+    once = score_maps(maps, regions=annotated(ignoring), metrics=names)
     assert once.regions is not None
-    apart = sightline.score_maps(maps, regions=each, metrics=names)
+    apart = score_maps(maps, regions=each, metrics=names)
     assert apart.regions is not None
     for one, other in ((once, apart), (once.regions, apart.regions)):
         assert list(one) == list(other)
@@ -151,13 +155,13 @@ def test_regions_are_drawn_once_per_entry(monkeypatch: pytest.MonkeyPatch) -> No
         return draw(self, height, width)
 
     monkeypatch.setattr(Region, "to_mask", counted)
-    sightline.score_maps(RNG.random((2, 5, 6, 7)), MASKS[0, 0], regions=annotated())
+    score_maps(RNG.random((2, 5, 6, 7)), MASKS[0, 0], regions=annotated())
     assert drawn == ["b"]
 
 
 def test_shuffled_auc_compares_with_other_images_not_with_other_layers() -> None:
     maps = RNG.random((2, 3, 4, 6, 7))
-    found = sightline.score_maps(maps, regions=annotated(), metrics=["shuffled_auc"])
+    found = score_maps(maps, regions=annotated(), metrics=["shuffled_auc"])
     masks = np.stack([annotation.union_mask(6, 7) for annotation in annotated()])
     for image in range(2):
         expected = metrics.compute_shuffled_auc(maps[image], masks[image], masks[1 - image] * 1.0)
@@ -168,11 +172,11 @@ def test_shuffled_auc_compares_with_other_images_not_with_other_layers() -> None
 def test_masks_and_pixels_to_ignore_serve_whole_axes(shape: tuple[int, ...]) -> None:
     maps = RNG.random((2, 3, 4, 6, 7))
     masks, ignored = RNG.random((2, *shape, 6, 7)) < 0.3
-    found = sightline.score_maps(maps, masks, ignore=ignored, metrics=["iou", "auc_roc", "entropy"])
+    found = score_maps(maps, masks, ignore=ignored, metrics=["iou", "auc_roc", "entropy"])
     whole = [np.broadcast_to(array, maps.shape) for array in (masks, ignored)]
     for index in np.ndindex(2, 3, 4):
         own = (array[index] for array in whole)
-        single = sightline.score_maps(
+        single = score_maps(
             maps[index], next(own), ignore=next(own), metrics=["iou", "auc_roc", "entropy"]
         )
         for name in found:
@@ -185,9 +189,9 @@ def test_the_number_of_regions_must_fit() -> None:
         r"all maps \(1\), one per index of their first axis \(2\) or one entry per map \(6\); got 3"
     )
     with pytest.raises(InputError, match=message):
-        sightline.score_maps(maps, regions=BOXES[:3])
+        score_maps(maps, regions=BOXES[:3])
     with pytest.raises(InputError, match="got 0"):
-        sightline.score_maps(maps, regions=[])
+        score_maps(maps, regions=[])
 
 
 def test_an_annotation_brings_labels_and_numbers() -> None:
@@ -200,8 +204,8 @@ def test_an_annotation_brings_labels_and_numbers() -> None:
             Region(label="door", box=(0.3, 0.3, 0.9, 1.0), index=2),
         ),
     )
-    found = sightline.score_maps(MAPS[0], regions=[annotation] * 3).regions
-    boxes = sightline.score_maps(MAPS[0], regions=BOXES[:3]).regions
+    found = score_maps(MAPS[0], regions=[annotation] * 3).regions
+    boxes = score_maps(MAPS[0], regions=BOXES[:3]).regions
     assert found is not None
     assert boxes is not None
     assert found.label.tolist() == ["tower", "door"] * 3
@@ -211,7 +215,7 @@ def test_an_annotation_brings_labels_and_numbers() -> None:
 
 def test_maps_without_regions_and_empty_regions() -> None:
     nothing = np.zeros((6, 7), bool)
-    found = sightline.score_maps(MAPS[0], MASKS[0], regions=[[], [nothing], []]).regions
+    found = score_maps(MAPS[0], MASKS[0], regions=[[], [nothing], []]).regions
     assert found is not None
     assert found.map.tolist() == [1]
     assert math.isnan(found["recall@90"][0])
@@ -220,19 +224,19 @@ def test_maps_without_regions_and_empty_regions() -> None:
 
 
 def test_metrics_asked_for_by_name() -> None:
-    found = sightline.score_maps(MAPS[0], MASKS[0], metrics=["iou@90", "auc_roc"])
+    found = score_maps(MAPS[0], MASKS[0], metrics=["iou@90", "auc_roc"])
     assert set(found) == {
         "annotation_area", "iou@90", "iou_chance@90", "iou_ceiling@90", "attention_area@90",
         "auc_roc", "auc_roc_chance",
     }  # fmt: skip
-    plain = sightline.score_maps(MAPS[0], MASKS[0])
+    plain = score_maps(MAPS[0], MASKS[0])
     assert all(np.array_equal(found[name], plain[name]) for name in found)
 
 
 def test_metrics_beyond_the_one_pass() -> None:
     names = ["nss", "cc", "sim", "kl", "information_gain", "auc_judd", "shuffled_auc", "entropy"]
     boxes = [entry[:1] for entry in BOXES[:3]]
-    found = sightline.score_maps(MAPS[0], MASKS[0], regions=boxes, metrics=[*names, "gini"])
+    found = score_maps(MAPS[0], MASKS[0], regions=boxes, metrics=[*names, "gini"])
     # In pixels of a 6 × 7 map the box covers rows 0 to 3 and columns 0 to 4.
     target = metrics.soft_target([(0, 0, 4 / 7, 0.5)], 6, 7)
     expected = {
@@ -261,7 +265,7 @@ def test_soft_targets_are_of_boxes_in_whole_pixels() -> None:
     assert np.allclose(annotation.soft_target(14, 14), target, rtol=0, atol=1e-12)
     assert not np.allclose(metrics.soft_target([box], 14, 14), target, rtol=0, atol=0.01)
     for regions in ([[box]], [[mask]], [annotation]):
-        found = sightline.score_maps(attention, regions=regions, metrics=names)
+        found = score_maps(attention, regions=regions, metrics=names)
         for name in names:
             expected = metrics.METRICS[name].function(attention, target)
             assert found[name] == pytest.approx(expected, abs=1e-12), name
@@ -269,7 +273,7 @@ def test_soft_targets_are_of_boxes_in_whole_pixels() -> None:
 
 def test_pointing_with_tolerance_and_other_top_k() -> None:
     names = ["pointing@tol1.5", "top_k_pointing@k3", "top_k_any@k3", "pointing"]
-    found = sightline.score_maps(MAPS[0], MASKS[0], metrics=names)
+    found = score_maps(MAPS[0], MASKS[0], metrics=names)
     hit = metrics.pointing_game_hit(MAPS[0], MASKS[0], 1.5)
     assert np.array_equal(found["pointing@tol1.5"], hit)
     near = [
@@ -284,8 +288,8 @@ def test_pointing_with_tolerance_and_other_top_k() -> None:
 
 def test_matched_columns_follow_the_tie_rule_and_relevance_rank_does_not() -> None:
     attention, mask = np.array([[3.0, 1.0, 1.0, 1.0]]), np.array([[1, 1, 0, 0]])
-    shared = sightline.score_maps(attention, mask, selection="matched")
-    whole = sightline.score_maps(attention, mask, selection="matched", ties="include")
+    shared = score_maps(attention, mask, selection="matched")
+    whole = score_maps(attention, mask, selection="matched", ties="include")
     assert shared["attention_area@matched"] == 0.5
     assert whole["attention_area@matched"] == 1.0
     assert shared["relevance_rank"] == whole["relevance_rank"] == pytest.approx(2 / 3)
@@ -308,7 +312,7 @@ def test_matched_columns_follow_the_tie_rule_and_relevance_rank_does_not() -> No
 )
 def test_undefined_has_a_reason(attention: Any, mask: Any, column: str, reason: str) -> None:
     selection = ("percentile", "mass")
-    found = sightline.score_maps(attention, mask, percentiles=[100, 90, 0], selection=selection)
+    found = score_maps(attention, mask, percentiles=[100, 90, 0], selection=selection)
     assert np.isnan(found[column]) == bool(reason)
     assert found.reasons(column) == reason
 
@@ -316,12 +320,12 @@ def test_undefined_has_a_reason(attention: Any, mask: Any, column: str, reason: 
 def test_a_reason_is_one_that_the_metric_declares() -> None:
     nothing = np.zeros((4, 4))
     names = ["gini", "shuffled_auc", "cc"]
-    found = sightline.score_maps(nothing[None], regions=[[nothing > 0]], metrics=names)
+    found = score_maps(nothing[None], regions=[[nothing > 0]], metrics=names)
     assert found.reasons("gini") == "map sums to zero"
     assert found.reasons("cc") == "target is constant"
-    alone = sightline.score_maps(np.eye(4)[None], np.eye(4), metrics=["shuffled_auc"])
+    alone = score_maps(np.eye(4)[None], np.eye(4), metrics=["shuffled_auc"])
     assert alone.reasons("shuffled_auc") == "no other annotations"
-    single = sightline.score_maps(np.ones((1, 1)), np.ones((1, 1)), metrics=["entropy"])
+    single = score_maps(np.ones((1, 1)), np.ones((1, 1)), metrics=["entropy"])
     assert single.reasons("entropy") == "single pixel"
 
 
@@ -334,7 +338,7 @@ def test_every_declared_reason_is_the_one_given() -> None:
         "": (MAPS[0, 0], MASKS[0, 0]),
     }
     for reason, (attention, mask) in cases.items():
-        found = sightline.score_maps(attention, mask)
+        found = score_maps(attention, mask)
         for spec in metrics.METRICS.values():
             if spec.one_pass:
                 suffix = "@90" if spec.thresholded else "@k5" if "top_k" in spec.name else ""
@@ -401,7 +405,7 @@ def test_rows_equal_those_of_a_loop(scores: sightline.Scores) -> None:
 def test_rows_tell_the_selected_share_where_it_does_not_follow(ties: Any, areas: set[str]) -> None:
     options: dict[str, Any] = {"percentiles": (90, 97.5), "ties": ties}
     selection = ("percentile", "mass", "mean", "matched")
-    found = sightline.score_maps(MAPS, MASKS, regions=BOXES, selection=selection, **options)
+    found = score_maps(MAPS, MASKS, regions=BOXES, selection=selection, **options)
     frame = found.to_rows({"image": [str(i) for i in range(6)]}).to_pandas()
     stored = frame[frame["metric"] == "attention_area"]
     assert set(stored["threshold"]) == areas
@@ -422,7 +426,7 @@ def test_rows_tell_the_selected_share_where_it_does_not_follow(ties: Any, areas:
 
 def test_rows_hold_what_chance_cannot_be_computed_from_areas() -> None:
     names = ["pointing@tol1.5", "pointing", "top_k_any@k3", "sim", "nss", "iou@90"]
-    found = sightline.score_maps(MAPS[0], MASKS[0], regions=BOXES[:1], metrics=names)
+    found = score_maps(MAPS[0], MASKS[0], regions=BOXES[:1], metrics=names)
     rows = found.to_rows()
     whole = rows.filter(rows["region"].is_null())
     kinds = list(zip(whole["metric"].to_pylist(), whole["threshold"].to_pylist(), strict=True))
@@ -496,13 +500,13 @@ def test_rows_need_known_keys_of_the_right_length(scores: sightline.Scores) -> N
         scores.to_rows({"layer": [70_000] * 6})
     with pytest.raises(InputError, match="layer must hold values of type int16: "):
         scores.to_rows({"layer": "last"})
-    without = sightline.score_maps(MAPS, MASKS)
+    without = score_maps(MAPS, MASKS)
     with pytest.raises(InputError, match="got visible of regions, but no regions were scored"):
         without.to_rows(regions={"visible": 1.0})
 
 
 def test_rows_of_one_map_and_of_no_regions() -> None:
-    found = sightline.score_maps(MAPS[0, 0], regions=[[]], metrics=["coverage"])
+    found = score_maps(MAPS[0, 0], regions=[[]], metrics=["coverage"])
     rows = found.to_rows({"image": "a"}, regions={"visible": []})
     assert rows.num_rows == 1
     assert np.isnan(rows["value"].to_pylist()[0])

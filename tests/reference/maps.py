@@ -393,14 +393,39 @@ def sparsity(attention: npt.ArrayLike, *, sign: str = "positive") -> float:
 
 
 def nss(attention: npt.ArrayLike, mask: npt.ArrayLike, *, sign: str = "positive") -> float:
-    """Mean over the inside pixels of (x - mean) / population standard deviation."""
+    """Mean over the inside pixels of (x - mean) / population standard deviation.
+
+    A mask of counts has each pixel inside as often as it says.
+    """
     values = _exact(_values(attention, sign))
-    inside = [x for x, flag in zip(values, _flags(attention, mask), strict=True) if flag]
+    counts = [int(count) for count in np.asarray(mask).ravel()]
+    inside = [x for x, count in zip(values, counts, strict=True) for _ in range(count)]
     if not inside:
         return math.nan
     mean = _mean(values)
     variance = _mean([(x - mean) ** 2 for x in values])
     return 0.0 if variance == 0 else _over_root(_mean(inside) - mean, variance)
+
+
+def point_density(counts: npt.ArrayLike, sigma: float) -> npt.NDArray[np.float64]:
+    """Return the sum of a Gaussian around each point, cut at 4 sigma, reflected at the edges."""
+    points = np.asarray(counts)
+    reach = int(4 * sigma + 0.5)
+    weights = [math.exp(-(d**2) / (2 * sigma**2)) for d in range(-reach, reach + 1)]
+
+    def mirrored(place: int, size: int) -> int:
+        place %= 2 * size
+        return place if place < size else 2 * size - 1 - place
+
+    height, width = points.shape
+    out = np.zeros((height, width))
+    for row, column in zip(*np.nonzero(points), strict=True):
+        for dy in range(-reach, reach + 1):
+            for dx in range(-reach, reach + 1):
+                y, x = mirrored(int(row) + dy, height), mirrored(int(column) + dx, width)
+                out[y, x] += points[row, column] * weights[dy + reach] * weights[dx + reach]
+    out /= out.sum()
+    return out
 
 
 def cc(attention: npt.ArrayLike, target: npt.ArrayLike, *, sign: str = "positive") -> float:

@@ -46,17 +46,20 @@ def test_images_without_a_map_are_no_error(folder: Path, tmp_path: Path) -> None
     assert plan.notes == ("No map of mine for 2 of 6 images: 000.png, 001.png",)
 
 
-def test_values_below_0_that_count_as_0_are_told(folder: Path, tmp_path: Path) -> None:
+def test_negative_values_ask_for_a_sign(folder: Path, tmp_path: Path) -> None:
     maps = add_maps(tmp_path / "m", range(6))
-    assert given(folder, maps).notes == ()
-    for name in ("001", "004"):
-        np.save(maps / f"{name}.npy", np.array([[-1.0, 2.0]]))
-    told = "Maps of mine with values below 0: 2 of 6; read as positive, these count as 0"
-    (note,) = given(folder, maps).notes
-    assert note.startswith(f"{told} (params.sign: absolute: ")
-    assert "of 3; " in given(folder, maps, data={"count": 3}).notes[0]
-    assert given(folder, maps, {"sign": "absolute"}).notes == ()
-    assert "(sign: absolute: " in given(folder, maps, sign="positive").notes[0]
+    assert given(folder, maps).sources[0].sign == "positive"
+    np.save(maps / "004.npy", np.array([[-1.0, 2.0]]))
+    asks = (
+        r"methods: mine: image '004\.png': its map has negative values \(smallest -1\): give sign"
+    )
+    with pytest.raises(InputError, match=asks):
+        given(folder, maps)
+    assert given(folder, maps, data={"count": 3}).sources[0].sign == "positive"
+    for sign in ("positive", "absolute"):
+        plans = given(folder, maps, {"sign": sign}), given(folder, maps, sign=sign)
+        assert {plan.sources[0].sign for plan in plans} == {sign}
+        assert plans[0].notes == ()
 
 
 def test_maps_of_no_image_are_an_error(folder: Path, tmp_path: Path) -> None:
@@ -124,6 +127,8 @@ def test_the_sign_is_what_study_entry_or_file_say(folder: Path, tmp_path: Path) 
     path = written(tmp_path / "m.safetensors", {"000.png": "000.png"})
     assert given(folder, path).sources[0].sign == "absolute"
     assert given(folder, path, {"sign": "positive"}).sources[0].sign == "positive"
+    signed = written(tmp_path / "s.safetensors", {"000.png": "000.png"}, sign="signed")
+    assert given(folder, signed, metrics=["iou"]).sources[0].sign == "signed"
     both = given(folder, path, {"sign": "positive"}, sign="signed", metrics=["iou"])
     assert both.sources[0].sign == "signed"
 

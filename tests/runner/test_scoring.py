@@ -221,6 +221,7 @@ def test_large_images_are_scored_as_their_maps_one_by_one(fit: str, resolution: 
                     ignore=~raster.kept,
                     selection=some.selection,
                     percentiles=some.percentiles,
+                    sign="positive",
                     metrics=some.metrics,
                 )
                 own = scores.to_rows().to_pylist()

@@ -117,7 +117,7 @@ def test_the_matrix_is_that_of_a_loop_over_pairs(metric: str, sign: Any, ties: A
 
 @pytest.mark.parametrize("metric", [*LINEAR, *OTHERS])
 def test_pixels_are_ignored_where_the_scored_image_ignores_them(metric: str) -> None:
-    ((_, matrix),) = cross_scores(*scene(), metric, ignore=patches()).blocks
+    ((_, matrix),) = cross_scores(*scene(), metric, ignore=patches(), sign="positive").blocks
     expected = slow("positive", "share", ignoring=True)[metric]
     np.testing.assert_allclose(matrix, expected, rtol=0, atol=1e-12)
 
@@ -128,7 +128,7 @@ def test_any_maps_score_as_in_a_loop(data: st.DataObject, metric: str, ties: Any
     shape = data.draw(hnp.array_shapes(min_dims=2, max_dims=2, max_side=5))
     maps = [data.draw(any_map(shape)) for _ in range(3)]
     masks = data.draw(hnp.arrays(bool, (3, *shape)))
-    ((_, matrix),) = cross_scores(maps, masks, metric, ties=ties).blocks
+    ((_, matrix),) = cross_scores(maps, masks, metric, ties=ties, sign="positive").blocks
     expected = reference.cross_matrices(maps, masks, [metric], ties=ties)[metric]
     np.testing.assert_allclose(matrix, expected, rtol=1e-12, atol=1e-12)
 
@@ -147,18 +147,18 @@ def test_linear_and_other_metrics_take_their_own_paths(monkeypatch: pytest.Monke
     maps, masks = scene()
     monkeypatch.setattr(cross_module, "score_maps", None)
     for metric in LINEAR:
-        cross_scores(maps, masks, metric, ignore=patches())
+        cross_scores(maps, masks, metric, ignore=patches(), sign="positive")
     for metric in OTHERS:
         with pytest.raises(TypeError):
-            cross_scores(maps, masks, metric)
+            cross_scores(maps, masks, metric, sign="positive")
 
 
 @pytest.mark.parametrize("metric", ["iou@90", "auc_roc", "best_iou"])
 def test_chunks_change_nothing(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     maps, masks = scene()
-    ((_, whole),) = cross_scores(maps, masks, metric, ignore=patches()).blocks
+    ((_, whole),) = cross_scores(maps, masks, metric, ignore=patches(), sign="positive").blocks
     monkeypatch.setattr(cross_module, "CHUNK", 80)
-    ((_, pieces),) = cross_scores(maps, masks, metric, ignore=patches()).blocks
+    ((_, pieces),) = cross_scores(maps, masks, metric, ignore=patches(), sign="positive").blocks
     np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-15)
 
 
@@ -337,10 +337,14 @@ def test_drawing_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 def test_tensors_are_read() -> None:
     torch = pytest.importorskip("torch")
     maps, masks = scene()
-    plain = cross_scores(maps.astype(np.float32), masks, "iou@90")
-    tensors = cross_scores(torch.tensor(maps, dtype=torch.float32), torch.tensor(masks), "iou@90")
+    plain = cross_scores(maps.astype(np.float32), masks, "iou@90", sign="positive")
+    tensors = cross_scores(
+        torch.tensor(maps, dtype=torch.float32), torch.tensor(masks), "iou@90", sign="positive"
+    )
     np.testing.assert_array_equal(plain.blocks[0][1], tensors.blocks[0][1])
-    rough = cross_scores(torch.tensor(maps, dtype=torch.bfloat16), torch.tensor(masks), "iou@90")
+    rough = cross_scores(
+        torch.tensor(maps, dtype=torch.bfloat16), torch.tensor(masks), "iou@90", sign="positive"
+    )
     assert np.isfinite(rough.values).sum() == 6
 
 
@@ -349,13 +353,18 @@ def test_a_map_may_be_anything_where_nobody_looks() -> None:
     ignore = np.zeros_like(masks)
     ignore[:, 0] = True
     maps[5, 0] = np.nan
-    assert np.isfinite(cross_scores(maps, masks, "auc_roc", ignore=ignore).values).sum() == 5
+    assert (
+        np.isfinite(
+            cross_scores(maps, masks, "auc_roc", ignore=ignore, sign="positive").values
+        ).sum()
+        == 5
+    )
     ignore[1, 0, 0] = False
     for metric in ("auc_roc", "best_iou"):
         with pytest.raises(MapError, match="map 5 is not finite: 1 NaN"):
-            cross_scores(maps, masks, metric, ignore=ignore)
+            cross_scores(maps, masks, metric, ignore=ignore, sign="positive")
         with pytest.raises(MapError, match="map 5 is not finite: 6 NaN"):
-            cross_scores(maps, masks, metric, classes=["a", "b"] * 3 + ["a"])
+            cross_scores(maps, masks, metric, classes=["a", "b"] * 3 + ["a"], sign="positive")
 
 
 @pytest.mark.parametrize(
@@ -408,7 +417,7 @@ def test_matrices_of_your_own_are_checked() -> None:
 
 
 def test_the_assumption_is_one_sentence() -> None:
-    null = cross_image(cross_scores(*scene(), "coverage"), permutations=9)
+    null = cross_image(cross_scores(*scene(), "coverage", sign="positive"), permutations=9)
     assert null.kind == "cross-image"
     assert "exchangeable" in null.assumption
     assert "." not in null.assumption

@@ -54,7 +54,9 @@ def test_all_shifts_score_as_in_a_loop(metric: str, sign: Any) -> None:
 
 def test_ties_may_be_included() -> None:
     maps, masks = scene()
-    (shifts,) = torus_scores(maps[1:2], masks[1:2], "iou@90", ties="include").shifts
+    (shifts,) = torus_scores(
+        maps[1:2], masks[1:2], "iou@90", ties="include", sign="positive"
+    ).shifts
     expected = reference.shifted_scores(maps[1], masks[1], "iou@90", ties="include")
     np.testing.assert_allclose(shifts, expected, rtol=0, atol=1e-12)
 
@@ -174,6 +176,6 @@ def test_ignored_pixels_are_refused() -> None:
 
 
 def test_the_assumption_says_what_is_not_controlled() -> None:
-    null = torus_shift(torus_scores(*scene(), "coverage"), draws=9)
+    null = torus_shift(torus_scores(*scene(), "coverage", sign="positive"), draws=9)
     assert null.assumption.endswith("no centre-bias control")
     assert "." not in null.assumption

@@ -10,7 +10,7 @@ from sightline.cli.option_words import split_commas
 from sightline.cli.printing import progress, show, show_json
 from sightline.cli.tables import notes, score_report, summary_table
 from sightline.records import InputError
-from sightline.records.choices import Sign, Ties
+from sightline.records.choices import Channels, Sign, Ties
 
 if TYPE_CHECKING:
     from sightline.data import MapFiles
@@ -40,9 +40,17 @@ def score(
     sign: Annotated[
         Sign | None,
         typer.Option(
-            help="What negative values mean: nothing (positive), as much as positive ones "
-            "(absolute), or less than zero (signed: no energy then). Unless given, what a "
-            "file that `sightline explain` wrote says, and positive for others."
+            help="What negative values mean: nothing (positive, as for attention), as much as "
+            "positive ones (absolute, as for gradients), or less than zero (signed: no energy "
+            "then). By default what a file that `sightline explain` wrote says; maps of others "
+            "need it if they have negative values."
+        ),
+    ] = None,
+    channels: Annotated[
+        Channels | None,
+        typer.Option(
+            help="How maps of shape (3, height, width), of RGB inputs, become one map: mean or "
+            "largest of the magnitudes, or the sum with its signs."
         ),
     ] = None,
     selection: Annotated[
@@ -93,7 +101,7 @@ def score(
 
     if out is not None:
         check_table_path(out)
-    with open_maps(maps) as files, progress("Scoring") as move:
+    with open_maps(maps, channels) as files, progress("Scoring") as move:
         read = choose_sign(sign, files.signs)
         known = read_annotations(annotations)
         check_named_by_image(files, known, maps)
@@ -112,7 +120,7 @@ def score(
     if as_json:
         show_json(score_report(scores, out, read))
     else:
-        show(summary_table(scores), *read.notes, *notes(scores, read))
+        show(summary_table(scores), *read.notes, *notes(scores))
         show(f"Scores by image and region: {out or 'not kept; --out FILE.csv keeps them'}")
 
 
@@ -133,21 +141,21 @@ class ReadAs(NamedTuple):
 
     Attributes
     ----------
-    sign : {"positive", "absolute", "signed"}
-        What negative values mean.
+    sign : {"positive", "absolute", "signed"} or None
+        What negative values mean; None where there must be none.
     source : {"option", "file", "default"}
         Who says so.
     notes : tuple of str
         Lines about it; none where the file says nothing.
     """
 
-    sign: Sign
+    sign: Sign | None
     source: Literal["option", "file", "default"]
     notes: tuple[str, ...] = ()
 
 
 def choose_sign(given: Sign | None, said: Sequence[str]) -> ReadAs:
-    """Return the sign given, else that of the file where all maps have one, else positive."""
+    """Return the sign given, else that of the file where all maps have one."""
     if given is not None:
         differs = bool(said) and tuple(said) != (given,)
         note = f"Sign: {given}, as given; the maps' file says {', '.join(said)}"
@@ -155,8 +163,8 @@ def choose_sign(given: Sign | None, said: Sequence[str]) -> ReadAs:
     if len(said) == 1:
         sign = cast("Sign", said[0])
         return ReadAs(sign, "file", (f"Sign: {sign}, as the maps' file says",))
-    note = f"Sign: positive; the maps' file says {', '.join(said)}: give --sign to read all as one"
-    return ReadAs("positive", "default", (note,) if said else ())
+    note = f"Sign: none; the maps' file says {', '.join(said)}: give --sign to read all as one"
+    return ReadAs(None, "default", (note,) if said else ())
 
 
 def check_named_by_image(files: "MapFiles", images: Iterable[str], path: Path) -> None:

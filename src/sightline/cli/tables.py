@@ -85,23 +85,12 @@ def summary_table(scores: "ImageScores") -> "Table":
     return table
 
 
-def notes(scores: "ImageScores", read: "ReadAs") -> Iterator[str]:
+def notes(scores: "ImageScores") -> Iterator[str]:
     """Yield a line about each kind of thing that was left out."""
-    yield from _below_zero(scores, read)
     dropped = [f"{image} #{region.index} ({region.label})" for image, region in scores.dropped]
     yield from listed("Images without a map", scores.images_without_map)
     yield from listed("Maps without an annotation", scores.maps_without_annotation)
     yield from listed("Regions outside their image, dropped", dropped)
-
-
-def _below_zero(scores: "ImageScores", read: "ReadAs") -> Iterator[str]:
-    """Yield a line about maps with negative values, where these count as nothing."""
-    if scores.below_zero and read.sign == "positive":
-        maps = int(scores.frame["region"].isna().sum())
-        yield (
-            f"Maps with values below 0: {len(scores.below_zero)} of {maps}; these count as 0 "
-            "(--sign absolute: as much as those above; --sign signed: less than 0)"
-        )
 
 
 def score_report(scores: "ImageScores", out: Path | None, read: "ReadAs") -> dict[str, Any]:
@@ -109,9 +98,9 @@ def score_report(scores: "ImageScores", out: Path | None, read: "ReadAs") -> dic
     regions = scores.frame["region"].notna()
     return {
         "out": out and str(out),
-        "sign": read.sign,
+        "sign": read.sign or "positive",
         "sign_from": read.source,
-        "notes": [*read.notes, *_below_zero(scores, read)],
+        "notes": read.notes,
         "images": int((~regions).sum()),
         "regions": int(regions.sum()),
         "summary": [row._asdict() for row in scores.summary()],

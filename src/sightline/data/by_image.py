@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sightline._arrays import shape_of
 from sightline.data.mapfiles import match_images
 from sightline.metrics import METRICS, PERCENTILES, score_maps
 from sightline.records import InputError, MapError
@@ -78,8 +79,6 @@ class ImageScores:
         What found no partner.
     dropped : tuple of (image id, Region)
         Regions outside their image.
-    below_zero : tuple of str
-        Images whose maps have values below 0, in the order of the annotations.
 
     Examples
     --------
@@ -96,7 +95,6 @@ class ImageScores:
     images_without_map: tuple[str, ...]
     maps_without_annotation: tuple[str, ...]
     dropped: tuple[tuple[str, Region], ...]
-    below_zero: tuple[str, ...] = ()
 
     def summary(self) -> list[Summary]:
         """Return the metrics that tell most, each with its chance value and ceiling."""
@@ -111,7 +109,7 @@ def score_by_image(
     *,
     selection: str | Sequence[str] = "percentile",
     percentiles: Sequence[float] = PERCENTILES,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -160,10 +158,9 @@ def score_by_image(
         threads=threads,
     )
     parts: list[pd.DataFrame] = []
-    done, below = 0, set[str]()
+    done = 0
     for batch in _batches(matches.pairs, maps):
         parts.append(_score_batch(score, batch, annotations))
-        below |= {image for image, array in batch if (array < 0).any()}
         done += len(batch)
         if progress is not None:
             progress(done, len(matches.pairs))
@@ -174,7 +171,6 @@ def score_by_image(
         dropped=tuple(
             (image, region) for image, found in annotations.items() for region in found.dropped
         ),
-        below_zero=tuple(image for image, _ in matches.pairs if image in below),
     )
 
 
@@ -186,6 +182,11 @@ def _batches(
     pixels = 0
     for image, name in pairs:
         array = maps[name]
+        if array.ndim != 2:
+            raise InputError(
+                f"image {image!r}: its map must be height x width, got {shape_of(array.shape)}; "
+                "sightline.metrics.reduce_channels makes one map of three channels"
+            )
         waiting.setdefault((array.shape, array.dtype), []).append((image, array))
         pixels += array.size
         if pixels >= _BATCH_PIXELS:
@@ -201,8 +202,8 @@ def _score_batch(
     try:
         scores = score(np.stack([array for _, array in batch]), None, regions=images)
     except MapError as error:
-        message = str(error).replace(f"map {error.index} ", "its map ", 1)
-        raise InputError(f"image {images[error.index].image_id!r}: {message}") from error
+        image = images[error.index].image_id
+        raise InputError(f"image {image!r}: {error.of_image}") from error
     return _to_frame(scores, images)
 
 

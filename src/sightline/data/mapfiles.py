@@ -22,11 +22,14 @@ from safetensors import SafetensorError, safe_open
 
 from sightline.data.images import MAX_PIXELS
 from sightline.geometry import Geometry
+from sightline.metrics import reduce_channels
 from sightline.records import InputError, to_image_id
-from sightline.records.choices import SIGNS
+from sightline.records.choices import CHANNELS, SIGNS
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from sightline.records.choices import Channels
 
 __all__ = ["MapFiles", "Matches", "match_images", "open_maps"]
 
@@ -97,7 +100,7 @@ class MapFiles(Mapping[str, NDArray[Any]]):
         self._files.close()
 
 
-def open_maps(path: str | os.PathLike[str]) -> MapFiles:
+def open_maps(path: str | os.PathLike[str], channels: Channels | None = None) -> MapFiles:
     """Open maps that are stored by image.
 
     Parameters
@@ -107,6 +110,9 @@ def open_maps(path: str | os.PathLike[str]) -> MapFiles:
         one map each and are named by image (subfolders joined by "__"); or one `.npz` or
         `.safetensors` file that holds a map per image, named by image. A map has the shape
         (height, width), or that behind leading axes of length 1.
+    channels : {"mean_abs", "sum", "max_abs"}, optional
+        How maps of shape (3, height, width), of RGB inputs, become one: see `reduce_channels`. All
+        maps must then have that shape.
 
     Returns
     -------
@@ -125,13 +131,15 @@ def open_maps(path: str | os.PathLike[str]) -> MapFiles:
     unfit = ""
     with ExitStack() as files:
         if path.is_dir():
-            named = [(_map_name(file, path), partial(_read_file, file)) for file in _walk(path)]
+            named = [
+                (_map_name(file, path), partial(_read_file, file, channels)) for file in _walk(path)
+            ]
         elif path.is_file() and path.suffix in (".npz", ".safetensors"):
             with _naming(str(path)):
                 entries = files.enter_context(_archive(path))
                 signs, unfit = _said(path)
                 named = [
-                    (to_image_id(key), partial(_read_entry, f"{path} [{key}]", read))
+                    (to_image_id(key), partial(_read_entry, f"{path} [{key}]", read, channels))
                     for key, read in entries.items()
                 ]
         else:
@@ -225,24 +233,25 @@ def _map_name(file: Path, folder: Path) -> str:
         return to_image_id(file.relative_to(folder).with_suffix("").as_posix())
 
 
-def _read_file(file: Path) -> NDArray[Any]:
+def _read_file(file: Path, channels: Channels | None) -> NDArray[Any]:
     """Read the one map of a file."""
     with _naming(str(file)):
         if file.suffix == ".npy":
             with file.open("rb") as stream:
-                return _as_map(_numbers(stream, file.stat().st_size))
+                return _as_map(_numbers(stream, file.stat().st_size), channels)
         with _archive(file) as entries:
             if len(entries) != 1:
                 raise InputError(
                     f"a file in a folder must hold one map, this one holds {len(entries)}; "
                     "give a file with many maps by itself"
                 )
-            return _as_map(*(read() for read in entries.values()))
+            (read,) = entries.values()
+            return _as_map(read(), channels)
 
 
-def _read_entry(where: str, read: _Read) -> NDArray[Any]:
+def _read_entry(where: str, read: _Read, channels: Channels | None) -> NDArray[Any]:
     with _naming(where):
-        return _as_map(read())
+        return _as_map(read(), channels)
 
 
 @contextmanager
@@ -389,12 +398,22 @@ def _naming(where: str) -> Iterator[None]:
         raise InputError(f"{where}: {error}") from error
 
 
-def _as_map(array: Any) -> NDArray[Any]:
-    """Return an array without its leading axes of length 1, which must leave two."""
-    shape = " x ".join(map(str, array.shape))
+def _as_map(array: Any, channels: Channels | None) -> NDArray[Any]:
+    """Return an array without its leading axes of length 1 and with its channels reduced."""
+    shape = " x ".join(map(str, array.shape)) or "a single number"
     _check_kind(array.dtype)
-    while array.ndim > 2 and array.shape[0] == 1:
+    axes = 2 if channels is None else 3
+    while array.ndim > axes and array.shape[0] == 1:
         array = array[0]
+    if channels is not None:
+        if array.ndim != 3 or array.shape[0] != 3 or 0 in array.shape:
+            raise InputError(f"map must be 3 x height x width for its channels, got {shape}")
+        return np.asarray(reduce_channels(array, channels))
+    if array.ndim == 3 and array.shape[0] == 3:
+        raise InputError(
+            f"map must be height x width, got {shape}: if these are the channels of an RGB input, "
+            f"say how they become one map with channels: {', '.join(CHANNELS)}"
+        )
     if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f"map must be height x width, got {shape or 'a single number'}")
+        raise InputError(f"map must be height x width, got {shape}")
     return np.asarray(array)

@@ -10,7 +10,8 @@ import numpy as np
 
 from sightline.figures.panels import panels
 from sightline.figures.style import BLACK, COLOURS, GREY, LIGHT, figure_of, new_figure, shown
-from sightline.records import InputError
+from sightline.metrics import resolve_sign
+from sightline.records import InputError, MapError
 from sightline.records.choices import SIGNS
 
 if TYPE_CHECKING:
@@ -30,11 +31,10 @@ __all__ = [
     "Label",
     "Plan",
     "Sheet",
+    "area_text",
     "as_map",
     "as_mask",
-    "area_text",
     "as_picture",
-    "check_sign",
     "colour_keys",
     "edges_of",
     "ends_of",
@@ -45,11 +45,12 @@ __all__ = [
     "on_raster",
     "outline",
     "read",
+    "read_sign",
+    "select_sign",
     "selected",
     "share_text",
     "shares_on",
     "show_picture",
-    "sign_of",
     "spread",
     "write_label",
 ]
@@ -139,16 +140,23 @@ def as_mask(mask: Any, what: str = "mask") -> Mask | None:
     return np.asarray(found, np.bool_)
 
 
-def check_sign(sign: str, allowed: Sequence[str] = SIGNS) -> str:
-    """Return how values are read, if it is one of the ways."""
+def read_sign(
+    values: Values, sign: str | None, allowed: Sequence[str] = SIGNS, what: str = "values"
+) -> str:
+    """Return how values are read; without a sign "positive", if none of them is negative."""
+    if sign is None:
+        try:
+            return resolve_sign(values)
+        except MapError as error:
+            raise InputError(f"{what}: {error.of_image}") from error
     if sign not in allowed:
         raise InputError(f"sign must be {' or '.join(map(repr, allowed))}; got {sign!r}")
     return sign
 
 
-def sign_of(signs: str | Mapping[str, str], name: str) -> str:
-    """Return how the values of one method are read; of one that is not named: "positive"."""
-    return check_sign(signs if isinstance(signs, str) else signs.get(name, "positive"))
+def select_sign(signs: str | Mapping[str, str] | None, name: str) -> str | None:
+    """Return the sign of one method; None where it is not stated."""
+    return signs if signs is None or isinstance(signs, str) else signs.get(name)
 
 
 def read(values: Values, sign: str) -> Values:

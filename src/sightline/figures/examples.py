@@ -22,7 +22,6 @@ from sightline.figures._tiles import (
     as_map,
     as_mask,
     as_picture,
-    check_sign,
     colour_keys,
     edges_of,
     ends_of,
@@ -33,6 +32,7 @@ from sightline.figures._tiles import (
     on_raster,
     outline,
     read,
+    read_sign,
     selected,
     share_text,
     shares_on,
@@ -121,7 +121,7 @@ def create_pointing_game_visualization(
     mask: Any,
     *,
     name: str,
-    sign: str = "positive",
+    sign: str | None = None,
     percent: float = 10,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
@@ -137,7 +137,7 @@ def create_pointing_game_visualization(
     name
         Of the method.
     sign
-        How values are read: "positive", "absolute" or "signed".
+        How values are read: "positive", "absolute" or "signed"; needed if some are negative.
     percent
         How much of the map the third panel compares with the annotation: the cells at or above
         that quantile, tied ones included.
@@ -159,7 +159,8 @@ def create_pointing_game_visualization(
         area = _needed(mask)
         seen = np.isfinite(found)
         inside = on_raster(area, found.shape) & seen
-        peaks = _peaks(read(found, check_sign(sign)), inside)
+        sign = read_sign(found, sign)
+        peaks = _peaks(read(found, sign), inside)
         top = selected(read(found, sign), percent / 100)
         labels = [
             Label(
@@ -289,7 +290,7 @@ def create_ebpg_visualization(
     mask: Any,
     *,
     name: str,
-    sign: str = "positive",
+    sign: str | None = None,
     scores: Table | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
@@ -304,7 +305,7 @@ def create_ebpg_visualization(
     name
         Of the method.
     sign
-        How values are read: "positive" or "absolute".
+        How values are read: "positive" or "absolute"; needed if some are negative.
     scores
         Energy inside of several methods, for the third panel: columns `name` (or those of
         `line_names`), `value` and, where known, `low`, `high`, `chance`, `n`, `group`, `layer`,
@@ -320,9 +321,9 @@ def create_ebpg_visualization(
     >>> figure.axes[1].texts[1].get_text()
     '75% of the energy inside'
     """
-    check_sign(sign, ("positive", "absolute"))
     with house_style():
         picture, found, area = as_picture(image), as_map(values), _needed(mask)
+        sign = read_sign(found, sign, ("positive", "absolute"))
         share, chance = _energy(read(found, sign), shares_on(area, found.shape))
         bars = _bars(scores, name, share, chance)
         labels = [
@@ -543,15 +544,15 @@ class Example(NamedTuple):
     >>> import numpy as np
     >>> from sightline.figures import Example
     >>> grey = np.full((8, 8, 3), 128, np.uint8)
-    >>> Example(grey, np.eye(8), caption="best: 0.81").sign
-    'positive'
+    >>> Example(grey, np.eye(8), caption="best: 0.81", sign="absolute").sign
+    'absolute'
     """
 
     image: Any
     values: Any
     mask: Any = None
     caption: str = ""
-    sign: str = "positive"
+    sign: str | None = None
 
 
 def draw_examples(
@@ -586,7 +587,7 @@ def draw_examples(
         pictures = [as_picture(one.image, f"image {i}") for i, one in enumerate(shown_ones)]
         areas = [as_mask(one.mask, f"mask {i}") for i, one in enumerate(shown_ones)]
         maps = [as_map(one.values, f"map {i}") for i, one in enumerate(shown_ones)]
-        signs = [check_sign(one.sign) for one in shown_ones]
+        signs = [read_sign(values, one.sign) for values, one in zip(maps, shown_ones, strict=True)]
         labels = [label for one in shown_ones for label in (_caption(one), Label(""))]
         shape = np.median([picture.shape[:2] for picture in pictures], axis=0).astype(int)
         notes = "White lines: the edge of the annotation." if any(map(_any, areas)) else ""

@@ -25,7 +25,6 @@ from sightline.figures._tiles import (
     as_map,
     as_mask,
     as_picture,
-    check_sign,
     colour_keys,
     edges_of,
     ends_of,
@@ -35,11 +34,12 @@ from sightline.figures._tiles import (
     lay_out,
     outline,
     read,
+    read_sign,
+    select_sign,
     selected,
     share_text,
     shares_on,
     show_picture,
-    sign_of,
     spread,
 )
 from sightline.figures.card import FigureCard
@@ -76,7 +76,7 @@ def visualize_all_methods(
     maps: Mapping[str, Any],
     mask: Any = None,
     *,
-    signs: str | Mapping[str, str] = "positive",
+    signs: str | Mapping[str, str] | None = None,
     notes: Mapping[str, str] | None = None,
     head: str = "",
     axes: Sequence[Axes] | None = None,
@@ -121,7 +121,10 @@ def visualize_all_methods(
     with house_style():
         picture, area = as_picture(image), as_mask(mask)
         drawn = {name: as_map(maps[name], f"map {name!r}") for name in list(maps)[:MAPS]}
-        ways = {name: sign_of(signs, name) for name in drawn}
+        ways = {
+            name: read_sign(drawn[name], select_sign(signs, name), what=f"map {name!r}")
+            for name in drawn
+        }
         labels = [Label("Image"), *_annotated(area)]
         short = short_names(map(str, drawn), 60)
         labels += [Label(short[str(name)], str((notes or {}).get(name, ""))) for name in drawn]
@@ -191,7 +194,7 @@ def visualize_attribution_enhanced(
     mask: Any = None,
     *,
     name: str,
-    sign: str = "positive",
+    sign: str | None = None,
     percents: Sequence[float] = (5, 10, 20),
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
@@ -208,7 +211,7 @@ def visualize_attribution_enhanced(
     name
         Of the method.
     sign
-        How values are read: "positive", "absolute" or "signed".
+        How values are read: "positive", "absolute" or "signed"; needed if some are negative.
     percents
         How much of the map each view shows, in percent.
 
@@ -220,13 +223,13 @@ def visualize_attribution_enhanced(
     >>> [text.get_text() for text in figure.axes[2].texts]
     ['25% reached', 'Top 25%']
     """
-    check_sign(sign)
     given: Iterable[object] = percents
     for one in given:
         if not (isinstance(one, (int, float, np.number)) and 0 < one < 100):
             raise InputError(f"percents must lie between 0 and 100; got {one!r}")
     with house_style():
         picture, area, found = as_picture(image), as_mask(mask), as_map(values)
+        sign = read_sign(found, sign)
         tops = [selected(read(found, sign), one / 100) for one in percents]
         seen, edges = np.isfinite(found), edges_of(area, picture)
         labels = [
@@ -316,7 +319,7 @@ def draw_layer_maps(
     mask: Any = None,
     *,
     name: str,
-    sign: str = "positive",
+    sign: str | None = None,
     layers: Sequence[Any] | None = None,
     notes: Mapping[Any, str] | None = None,
     shared: bool = False,
@@ -333,7 +336,7 @@ def draw_layer_maps(
     name
         Of the method.
     sign
-        How values are read: "positive", "absolute" or "signed".
+        How values are read: "positive", "absolute" or "signed"; needed if some are negative.
     layers
         Which layers to draw, of maps by layer; what they are called, of maps in order. All, and
         0, 1, 2…, unless given.
@@ -354,10 +357,10 @@ def draw_layer_maps(
     >>> [ax.texts[-1].get_text() for ax in figure.axes[:3]]
     ['Image', 'Layer 3', 'Layer 11']
     """
-    check_sign(sign)
     with house_style():
         picture, area = as_picture(image), as_mask(mask)
         drawn = _by_layer(maps, layers)
+        (sign,) = {read_sign(one, sign) for one in drawn.values()}
         far = max(far_of(one, sign) for one in drawn.values()) if shared else None
         texts = notes or {}
         edges = edges_of(area, picture)
@@ -419,7 +422,7 @@ def create_sanity_check_comparison(
     randomised: Mapping[str, Any],
     similarities: Table,
     *,
-    signs: str | Mapping[str, str] = "positive",
+    signs: str | Mapping[str, str] | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
     """Draw maps of a model beside those of the same model with random weights.
@@ -454,7 +457,7 @@ def create_sanity_check_comparison(
     found = _similarities(similarities, original, randomised)
     with house_style():
         picture = as_picture(image)
-        ways = {name: sign_of(signs, name) for name in found}
+        ways = {name: _read_both(original, randomised, name, signs) for name in found}
         labels = [label for name in found for label in _sanity_labels(name, found[name])]
         notes = _sanity_notes(similarities, found, len(original))
         plan = Plan(
@@ -472,6 +475,17 @@ def create_sanity_check_comparison(
         both = [as_map(maps[one]) for maps in (original, randomised) for one in found]
         colour_keys(sheet, ways.values(), ends_of(both, [*ways.values()] * 2))
         return sheet.figure
+
+
+def _read_both(
+    original: Mapping[str, Any],
+    randomised: Mapping[str, Any],
+    name: str,
+    signs: str | Mapping[str, str] | None,
+) -> str:
+    """Return how the values of the two maps of a method are read."""
+    both = [as_map(maps[name]).ravel() for maps in (original, randomised)]
+    return read_sign(np.concatenate(both)[None], select_sign(signs, name), what=f"map {name!r}")
 
 
 def _similarities(

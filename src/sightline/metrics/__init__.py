@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sightline.metrics._border import resolve_sign
 from sightline.metrics.boxes import (
     MaxBoxAccuracy,
     box_iou_curves,
@@ -19,6 +20,7 @@ from sightline.metrics.chance import (
     mean_corrected_iou,
     top_k_any_chance,
 )
+from sightline.metrics.channels import reduce_channels
 from sightline.metrics.complexity import compute_entropy, compute_gini, compute_sparsity
 from sightline.metrics.distribution import (
     compute_cc,
@@ -44,6 +46,7 @@ from sightline.metrics.features import (
     compute_image_iou,
     compute_per_bbox_iou,
 )
+from sightline.metrics.fixations import compute_point_density, count_points
 from sightline.metrics.location import (
     compute_pointing_game,
     pointing_game_hit,
@@ -119,6 +122,7 @@ __all__ = [
     "compute_mse",
     "compute_nss",
     "compute_per_bbox_iou",
+    "compute_point_density",
     "compute_pointing_game",
     "compute_precision",
     "compute_pxap",
@@ -129,11 +133,14 @@ __all__ = [
     "compute_shuffled_auc",
     "compute_sim",
     "compute_sparsity",
+    "count_points",
     "iou_ceiling",
     "iou_chance",
     "max_box_accuracy",
     "mean_corrected_iou",
     "pointing_game_hit",
+    "reduce_channels",
+    "resolve_sign",
     "score_maps",
     "soft_target",
     "threshold_attention",

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from sightline._arrays import Array, as_array, is_torch, namespace, shape_of
+from sightline.metrics.fixations import ADVICE, is_made_of_points
 from sightline.metrics.selection import Sign, Threshold
 from sightline.records import InputError, MapError
 from sightline.records.checks import check_choice
@@ -17,17 +18,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "against",
+    "RGB",
     "apply_sign",
+    "check_channels",
+    "check_counts",
+    "check_density",
     "check_finite",
     "check_maps",
     "check_masks",
-    "check_target",
+    "check_weights",
     "each_map",
+    "find_fixated",
     "nonfinite_error",
     "of_map",
     "refuse_signed",
     "refuse_signed_selection",
+    "resolve_sign",
 ]
+
+
+RGB = 3
+"""Channels of an attribution of an RGB input."""
 
 
 def check_maps(maps: Any) -> Array:
@@ -54,6 +65,27 @@ def _is_real(array: Array) -> bool:
     return bool(known or (is_torch(array) and array.dtype.is_floating_point))
 
 
+def check_channels(maps: Array) -> None:
+    """Raise for a batch of attributions of RGB inputs, which would get three scores per image."""
+    if len(maps.shape) != 4:
+        return
+    _, first, rows, last = maps.shape
+    advice = (
+        "score_maps(..., channels='mean_abs', 'sum' or 'max_abs') or reduce_channels make one map "
+        "of them; score_maps(..., channels='separate') is for three maps per image, as of layers"
+    )
+    if first == RGB:
+        raise InputError(
+            f"maps of shape {shape_of(maps.shape)} look like attributions of RGB inputs "
+            f"(images, 3, H, W), as Captum returns them: {advice}"
+        )
+    if last == RGB and min(first, rows) > RGB:
+        raise InputError(
+            f"maps of shape {shape_of(maps.shape)} look like attributions of RGB inputs with the "
+            f"channels last (images, H, W, 3): move them to axis 1; then {advice}"
+        )
+
+
 def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
     """Return `masks` as booleans of the maps' shape.
 
@@ -75,14 +107,49 @@ def check_masks(masks: Any, maps: Array, name: str = "masks") -> Array:
     return xp.broadcast_to(masks, maps.shape)
 
 
-def check_target(target: Any, maps: Array, name: str = "target") -> Array:
-    """Return a soft target as finite, non-negative float64 of the maps' shape."""
-    target = _like(target, maps, name)
-    xp = namespace(target)
-    target = xp.astype(target, xp.float64)
-    if not bool(xp.all(xp.isfinite(target))) or bool(xp.any(target < 0)):
+def check_density(target: Any, maps: Array, name: str = "target") -> Array:
+    """Return a soft target for metrics that compare it pixel by pixel, not one made of points."""
+    target = _check_weights(target, maps, name)
+    if is_made_of_points(target):
+        raise InputError(
+            f"{name} is made of points (most of its positive pixels are alone). {ADVICE}"
+        )
+    return namespace(target).broadcast_to(target, maps.shape)
+
+
+def check_weights(weights: Any, maps: Array, name: str) -> Array:
+    """Return weights of pixels as finite, non-negative float64 of the maps' shape."""
+    weights = _check_weights(weights, maps, name)
+    return namespace(weights).broadcast_to(weights, maps.shape)
+
+
+def _check_weights(weights: Any, maps: Array, name: str) -> Array:
+    weights = _like(weights, maps, name)
+    xp = namespace(weights)
+    weights = xp.astype(weights, xp.float64)
+    if not bool(xp.all(xp.isfinite(weights))) or bool(xp.any(weights < 0)):
         raise InputError(f"{name} must be finite and not negative everywhere")
-    return xp.broadcast_to(target, maps.shape)
+    return weights
+
+
+def check_counts(counts: Any, maps: Array, name: str = "mask") -> Array:
+    """Return how often each pixel was fixated, of the maps' shape: booleans if at most once."""
+    counts = _like(counts, maps, name)
+    if namespace(counts).isdtype(counts.dtype, "bool"):
+        return check_masks(counts, maps, name)
+    counts = check_weights(counts, maps, name)
+    xp = namespace(counts)
+    if bool(xp.any(counts != xp.floor(counts))):
+        seen = float(counts[counts != xp.floor(counts)][0])
+        raise InputError(
+            f"{name} must hold whole numbers of fixations (or booleans); found {seen:g}"
+        )
+    return counts if bool(xp.any(counts > 1)) else counts > 0
+
+
+def find_fixated(counts: Array) -> Array:
+    """Return the pixels that counts of fixations, or booleans, mark."""
+    return counts if namespace(counts).isdtype(counts.dtype, "bool") else counts > 0
 
 
 def _like(other: Any, maps: Array, name: str) -> Array:
@@ -138,9 +205,46 @@ def nonfinite_error(index: int, values: Array) -> MapError:
     )
 
 
-def apply_sign(maps: Array, sign: Sign) -> Array:
+def resolve_sign(maps: Any, sign: Sign | None = None, /, *, first: int = 0) -> Sign:
+    """Return `sign`; without one "positive", if no value of the maps ``(..., H, W)`` is negative.
+
+    Negative values mean different things for different methods, so that they need a stated rule.
+    NaN and infinity are not judged here. `first` is the index of the first map in messages.
+
+    Examples
+    --------
+    >>> resolve_sign([[0.0, 0.5]])
+    'positive'
+    >>> resolve_sign([[-0.5, 0.5]])
+    Traceback (most recent call last):
+    ...
+    sightline.records.errors.MapError: map 0 has negative values (smallest -0.5): ...
+    """
+    if sign is not None:
+        check_choice("sign", sign, get_args(Sign))
+        return sign
+    maps = check_maps(maps)
+    xp = namespace(maps)
+    if xp.isdtype(maps.dtype, ("bool", "unsigned integer")) or bool(xp.min(maps) >= 0):
+        return "positive"
+    flat = xp.astype(xp.reshape(maps, (-1, math.prod(maps.shape[-2:]))), xp.float64)
+    smallest = xp.min(xp.where(xp.isfinite(flat), flat, xp.zeros_like(flat)), axis=-1)
+    negative = xp.nonzero(smallest < 0)[0]
+    if not negative.shape[0]:
+        return "positive"
+    index = int(negative[0])
+    raise MapError(
+        f"map {index + first} has negative values (smallest {float(smallest[index]):.3g}): "
+        "give sign, which says what they mean: 'positive' (0, as for attention), 'absolute' (as "
+        "much as positive ones, as for gradients) or 'signed' (less than 0: rankings alone, "
+        "without energy)",
+        index + first,
+    )
+
+
+def apply_sign(maps: Array, sign: Sign | None) -> Array:
     """Return the maps as float64 after the sign rule, the one step before every metric."""
-    check_choice("sign", sign, get_args(Sign))
+    sign = resolve_sign(maps, sign)
     xp = namespace(maps)
     maps = xp.astype(maps, xp.float64)
     if sign == "signed":
@@ -149,13 +253,14 @@ def apply_sign(maps: Array, sign: Sign) -> Array:
 
 
 def each_map(
-    function: Callable[..., Any], maps: Array, *others: Array, sign: Sign = "positive"
+    function: Callable[..., Any], maps: Array, *others: Array, sign: Sign | None = None
 ) -> Any:
     """Apply a definition for one map `(H, W)` to each map of a batch `(..., H, W)`.
 
     `others` have the maps' shape. Returns an array of the leading shape where the maps were, or a
     tuple of such arrays when the definition returns a tuple.
     """
+    check_channels(maps)
     check_finite(maps)
     maps = apply_sign(maps, sign)
     xp, lead, size = namespace(maps), tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
@@ -173,7 +278,7 @@ class MapMetric(Protocol):
 
     __name__: str
 
-    def __call__(self, attention: Any, /, *, sign: Sign = "positive") -> Array:
+    def __call__(self, attention: Any, /, *, sign: Sign | None = None) -> Array:
         """Measure maps `(..., H, W)`."""
 
 
@@ -182,7 +287,7 @@ class PairMetric(Protocol):
 
     __name__: str
 
-    def __call__(self, attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+    def __call__(self, attention: Any, target: Any, /, *, sign: Sign | None = None) -> Array:
         """Compare maps `(..., H, W)` with one target `(H, W)` or one for each."""
 
 
@@ -190,7 +295,7 @@ def of_map(definition: Callable[[Array], Any]) -> MapMetric:
     """Make a metric of a definition for one map `(H, W)` of energies."""
 
     @wraps(definition)
-    def metric(attention: Any, /, *, sign: Sign = "positive") -> Array:
+    def metric(attention: Any, /, *, sign: Sign | None = None) -> Array:
         refuse_signed(sign)
         return each_map(definition, check_maps(attention), sign=sign)
 
@@ -198,24 +303,30 @@ def of_map(definition: Callable[[Array], Any]) -> MapMetric:
 
 
 def against(
-    need: Literal["mask", "target"], *, signed: bool = True
+    need: Literal["mask", "counts", "target", "density"], *, signed: bool = True
 ) -> Callable[[Callable[[Array, Array], Any]], PairMetric]:
-    """Make a metric of a definition for one map and its mask (booleans) or soft target.
+    """Make a metric of a definition for one map and its mask (booleans), counts or soft target.
 
     With `signed=False` the metric is one of energies and refuses signed maps, as must every metric
     that changes when a number is added to the map.
     """
-    check = check_masks if need == "mask" else check_target
+    checks: dict[str, tuple[str, Callable[[Any, Array, str], Array]]] = {
+        "mask": ("mask", check_masks),
+        "counts": ("mask", check_counts),
+        "target": ("target", check_weights),
+        "density": ("target", check_density),
+    }
+    name, check = checks[need]
 
     def decorate(definition: Callable[[Array, Array], Any]) -> PairMetric:
         @wraps(definition)
-        def metric(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+        def metric(attention: Any, target: Any, /, *, sign: Sign | None = None) -> Array:
             if not signed:
                 refuse_signed(sign)
             maps = check_maps(attention)
-            return each_map(definition, maps, check(target, maps, need), sign=sign)
+            return each_map(definition, maps, check(target, maps, name), sign=sign)
 
-        return cast("PairMetric", _as_called(metric, target=need))
+        return cast("PairMetric", _as_called(metric, target=name))
 
     return decorate
 
@@ -231,13 +342,13 @@ def _as_called(metric: Any, target: str = "") -> Any:
     return metric
 
 
-def refuse_signed(sign: Sign) -> None:
+def refuse_signed(sign: Sign | None) -> None:
     """Raise where a signed map has no meaning."""
     if sign == "signed":
         raise InputError("a signed map has no energy: use sign 'positive' or 'absolute'")
 
 
-def refuse_signed_selection(sign: Sign, threshold: Threshold | None) -> None:
+def refuse_signed_selection(sign: Sign | None, threshold: Threshold | None) -> None:
     """Raise where pixels are selected by the energy that a signed map does not have."""
     if sign == "signed" and threshold is not None and threshold.kind in ("mass", "mean"):
         raise InputError(f"{threshold.kind} selection needs sign 'positive' or 'absolute'")

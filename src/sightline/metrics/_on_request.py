@@ -11,6 +11,7 @@ from sightline._arrays import Array, namespace, nan_where, share
 from sightline.metrics._ignored import each_kept, without
 from sightline.metrics._regions import alike
 from sightline.metrics.distribution import soft_target
+from sightline.metrics.fixations import ADVICE
 from sightline.metrics.location import dilate
 from sightline.metrics.selection import Threshold
 from sightline.metrics.spec import Facts, MetricSpec
@@ -37,13 +38,15 @@ class Scene(NamedTuple):
     ignored: NDArray[np.bool_] | None
     dropped: Array
     lead: tuple[int, ...]
+    fixations: Array | None = None
+    targets: Array | None = None
 
-    def targets(self) -> NDArray[np.float64]:
+    def region_targets(self, table: RegionTable) -> NDArray[np.float64]:
         """Return the soft target of each map's regions; maps with the same ones share it.
 
-        It is that of their boxes in whole pixels, as of masks and points: see `distribution`.
+        It is that of their boxes in whole pixels, as of masks and discs: see `distribution`.
         """
-        table, (height, width) = cast("RegionTable", self.table), self.maps.shape[-2:]
+        height, width = self.maps.shape[-2:]
         boxes = table.boxes / np.array([width, height, width, height])
         out = np.empty((len(table.spans), height, width))
         for same in alike(table.spans, self.ignored):
@@ -121,15 +124,22 @@ def _against(spec: MetricSpec, scene: Scene) -> list[Array]:
     found = []
     for need in spec.needs:
         if need == "mask":
-            found.append(scene.masks)
+            counted = spec.repeats and scene.fixations is not None
+            found.append(scene.fixations if counted else scene.masks)
         elif need == "others":
             found.append(scene.others())
+        elif scene.targets is not None:
+            found.append(scene.targets)
+        elif scene.fixations is not None:
+            raise InputError(f"{spec.name} needs targets: it takes no fixations. {ADVICE}")
+        elif scene.table is None:
+            raise InputError(
+                f"{spec.name} needs targets, or regions, from which its soft target is made"
+            )
         else:
-            if scene.table is None:
-                raise InputError(
-                    f"{spec.name} needs regions, from which its soft target is made; "
-                    f"or call sightline.metrics.{spec.function.__name__}(map, target)"
-                )
             xp = namespace(scene.maps)
-            found.append(xp.asarray(scene.targets(), device=scene.maps.device))
+            if not spec.spatial:  # compared pixel by pixel
+                scene.table.refuse_points(*scene.maps.shape[-2:])
+            targets = scene.region_targets(scene.table)
+            found.append(xp.asarray(targets, device=scene.maps.device))
     return found

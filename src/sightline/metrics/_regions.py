@@ -11,6 +11,7 @@ import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
 from sightline._raster import mask_pixels
+from sightline.metrics.fixations import ADVICE, is_made_of_points
 from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class RegionTable:
     labels : one per region, "" where there is none
     numbers : (regions,) the region's number in its annotation
     ignored : (maps, height, width) pixels that annotations say to ignore, None without any
+    point : the first region that is a point without extent, "" without any
     """
 
     spans: NDArray[np.int64]
@@ -45,6 +47,7 @@ class RegionTable:
     labels: tuple[str, ...]
     numbers: NDArray[np.int32]
     ignored: NDArray[np.bool_] | None = None
+    point: str = ""
 
     @classmethod
     def build(
@@ -77,6 +80,7 @@ class RegionTable:
             tuple(label for entry in entries for label in entry.labels),
             np.array([number for entry in entries for number in entry.numbers], np.int32),
             _ignored(regions, each, height, width),
+            _first_point(regions),
         )
 
     @classmethod
@@ -134,6 +138,14 @@ class RegionTable:
         out = np.zeros((height, width), bool)
         out[y0:y1, x0:x1] = packed.reshape(y1 - y0, x1 - x0) if packed.size else True
         return out
+
+    def refuse_points(self, height: int, width: int) -> None:
+        """Raise for a region that is a point, or a mask made of points."""
+        masks = np.flatnonzero(np.diff(self.offsets)).tolist()
+        made = (k for k in masks if is_made_of_points(self.mask(k, height, width)))
+        point = self.point or next((f"region {k}" for k in made), "")
+        if point:
+            raise InputError(f"{point} is a point or a mask made of points, not an area. {ADVICE}")
 
     def union(self, height: int, width: int) -> NDArray[np.bool_]:
         """Return the union of each map's regions, `(maps, height, width)`."""
@@ -218,6 +230,15 @@ def _ignored(
         if isinstance(entry, Annotation) and entry.ignored:
             out[index] = entry.ignore_mask(height, width)
     return np.repeat(out, each, axis=0)
+
+
+def _first_point(regions: Sequence[Any]) -> str:
+    """Return the name of the first region that is a point without extent; "" without any."""
+    for entry in regions:
+        for region in entry.scored if isinstance(entry, Annotation) else ():
+            if region.kind == "point" and region.radius == 0:
+                return f"region {region.index} of {entry.image_id!r}"
+    return ""
 
 
 def _shape(region: Region) -> Any:

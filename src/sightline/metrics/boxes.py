@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline._arrays import to_numpy
-from sightline.metrics._border import apply_sign, check_finite, check_maps, check_masks
+from sightline.metrics._border import (
+    apply_sign,
+    check_finite,
+    check_maps,
+    check_masks,
+    resolve_sign,
+)
 from sightline.metrics.overlap import compute_iou, threshold_attention
 from sightline.metrics.ranking import compute_average_precision
 from sightline.records import InputError
@@ -46,7 +52,7 @@ def compute_corloc(
     selection: str = "percentile",
     protocol: str = "mask",
     iou: float = 0.5,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     ignore: Any = None,
 ) -> float:
@@ -93,6 +99,7 @@ def compute_corloc(
         values = to_numpy(overlap(attention, targets, percentile).iou)
     elif protocol == "mask":
         maps, keep = _prepare(attention, "signed", ignore)
+        sign = resolve_sign(maps, sign)
         inside = to_numpy(check_masks(targets, check_maps(attention)))
         values = np.array(
             [
@@ -118,7 +125,7 @@ def compute_corloc(
 
 
 def _prepare(
-    attention: Any, sign: Sign, ignore: Any
+    attention: Any, sign: Sign | None, ignore: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return maps `(images, H, W)` after their sign rule, and the pixels that count."""
     maps = check_maps(attention)
@@ -197,7 +204,7 @@ def box_iou_curves(
     /,
     *,
     thresholds: Sequence[float] | None = None,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ignore: Any = None,
 ) -> NDArray[np.float64]:
     """Best box IoU of each image at each threshold of its min–max scaled map.
@@ -313,7 +320,7 @@ def compute_max_box_accuracy(
     /,
     *,
     iou: Sequence[float] = (0.3, 0.5, 0.7),
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ignore: Any = None,
 ) -> float:
     """MaxBoxAccV2: share of images with a component box that matches a true box.
@@ -338,7 +345,7 @@ def compute_max_box_accuracy(
 
 
 def compute_pxap(
-    attention: Any, masks: Any, /, *, sign: Sign = "positive", ignore: Any = None
+    attention: Any, masks: Any, /, *, sign: Sign | None = None, ignore: Any = None
 ) -> float:
     """PxAP: average precision over all pixels of a data set, maps min–max scaled per image.
 

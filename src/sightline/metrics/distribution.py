@@ -3,7 +3,8 @@
 A soft target is high in the middle of each region and fades towards its edges: see `soft_target`.
 `score_maps` and studies make it from the box of each region's pixels on the map, whose edges are
 rounded to whole pixels; a box off the pixels' edges, given to `soft_target` itself, keeps its own.
-NSS and information gain look at the annotated pixels alone and take a mask.
+Points are no target: see `compute_point_density`. NSS and information gain look at the annotated
+pixels alone and take a mask, or how often each pixel was fixated.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from sightline._arrays import Array, namespace, to_numpy
 from sightline._raster import soft_target
 from sightline.metrics._border import (
     against,
+    check_counts,
     check_maps,
-    check_masks,
-    check_target,
+    check_weights,
     each_map,
+    find_fixated,
     refuse_signed,
 )
 from sightline.metrics.selection import Sign, energy_of
@@ -48,27 +50,39 @@ def _density(values: Array) -> Array | None:
     return None if float(total) == 0 else energy / total
 
 
-@against("mask")
+@against("counts")
 def compute_nss(values: Array, inside: Array) -> Array:
     """Normalised scanpath saliency: mean over annotated pixels of (A − mean A) / std A.
 
     Unbounded, higher is better, chance 0; a constant map scores 0. The standard deviation is the
-    population's. Defined for signed maps too. NaN for an empty annotation.
+    population's. The mask may hold counts of fixations: each repeat then counts. Defined for signed
+    maps too. NaN for an empty annotation.
 
     Examples
     --------
     >>> float(compute_nss([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 0]]))
     1.0
+    >>> round(float(compute_nss([[4.0, 1.0, 1.0, 0.0]], [[2, 0, 0, 1]])), 3)  # fixated thrice
+    0.553
 
     References
     ----------
     Peters et al. (2005); Bylinskii et al. (2018), arXiv:1604.03605.
     """
     xp = namespace(values)
-    if not bool(xp.any(inside)):
+    fixated = find_fixated(inside)
+    if not bool(xp.any(fixated)):
         return math.nan
     centred = _centred(values)
-    return 0.0 if centred is None else xp.mean(centred[inside])
+    return 0.0 if centred is None else _mean_over(centred[fixated], inside[fixated])
+
+
+def _mean_over(values: Array, counts: Array) -> Array:
+    """Return the mean over annotated pixels, or over fixations where they are counted."""
+    xp = namespace(values)
+    if xp.isdtype(counts.dtype, "bool"):
+        return xp.mean(values)
+    return xp.sum(values * counts) / xp.sum(counts)
 
 
 def _centred(values: Array) -> Array | None:
@@ -82,12 +96,13 @@ def _centred(values: Array) -> Array | None:
     return None if float(deviation) == 0 else values / deviation
 
 
-@against("target")
+@against("density")
 def compute_cc(values: Array, wanted: Array) -> Array:
     """Pearson correlation between map and soft target.
 
     Range [−1, 1], higher is better, chance 0; a constant map scores 0. Defined for signed maps too.
     `score_maps` makes the target of the regions' boxes in whole pixels. NaN for a constant target.
+    A target made of points is refused, as by SIM and KL: see `compute_point_density`.
 
     Examples
     --------
@@ -106,7 +121,7 @@ def compute_cc(values: Array, wanted: Array) -> Array:
     return 0.0 if centred is None else xp.mean(centred * expected)
 
 
-@against("target", signed=False)
+@against("density", signed=False)
 def compute_sim(values: Array, wanted: Array) -> Array:
     """Similarity: the common part of map and target, both scaled to sum 1: Σ min(A, T).
 
@@ -130,7 +145,7 @@ def compute_sim(values: Array, wanted: Array) -> Array:
     return xp.sum(xp.where(found < expected, found, expected))
 
 
-@against("target", signed=False)
+@against("density", signed=False)
 def compute_kl(values: Array, wanted: Array) -> Array:
     """Kullback–Leibler divergence of the map from the target: Σ T log(ε + T / (ε + A)).
 
@@ -155,13 +170,14 @@ def compute_kl(values: Array, wanted: Array) -> Array:
 
 
 def compute_information_gain(
-    attention: Any, mask: Any, /, baseline: Any = None, *, sign: Sign = "positive"
+    attention: Any, mask: Any, /, baseline: Any = None, *, sign: Sign | None = None
 ) -> Array:
     """Bits per annotated pixel that the map knows beyond a baseline map.
 
     ``mean over annotated pixels of log2(ε + A) − log2(ε + B)``, both scaled to sum 1; without a
-    baseline B is uniform. Unbounded, higher is better, chance 0. NaN for an empty annotation, and
-    for a map or baseline that sums to zero.
+    baseline B is uniform. Unbounded, higher is better, chance 0. The mask may hold counts of
+    fixations: each repeat then counts. NaN for an empty annotation, and for a map or baseline that
+    sums to zero.
 
     Examples
     --------
@@ -174,22 +190,22 @@ def compute_information_gain(
     """
     refuse_signed(sign)
     maps = check_maps(attention)
-    masks = check_masks(mask, maps)
+    masks = check_counts(mask, maps)
     xp = namespace(maps)
     uniform = xp.ones_like(xp.astype(maps, xp.float64))
-    prior = uniform if baseline is None else check_target(baseline, maps, "baseline")
+    prior = uniform if baseline is None else check_weights(baseline, maps, "baseline")
 
     def definition(values: Array, inside: Array, before: Array) -> Array:
-        found, expected = _density(values), _density(before)
-        if found is None or expected is None or not bool(xp.any(inside)):
+        found, expected, fixated = _density(values), _density(before), find_fixated(inside)
+        if found is None or expected is None or not bool(xp.any(fixated)):
             return math.nan
-        gain = xp.log2(EPSILON + found[inside]) - xp.log2(EPSILON + expected[inside])
-        return xp.mean(gain)
+        gain = xp.log2(EPSILON + found[fixated]) - xp.log2(EPSILON + expected[fixated])
+        return _mean_over(gain, inside[fixated])
 
     return each_map(definition, maps, masks, prior, sign=sign)
 
 
-def compute_mse(attention: Any, target: Any, /, *, sign: Sign = "positive") -> Array:
+def compute_mse(attention: Any, target: Any, /, *, sign: Sign | None = None) -> Array:
     """Mean squared difference to the soft target, the map scaled to maximum 1.
 
     Range [0, 1], lower is better. It rewards dark maps, since most of a target is near 0, and says
@@ -209,7 +225,7 @@ def compute_mse(attention: Any, target: Any, /, *, sign: Sign = "positive") -> A
     return value
 
 
-@against("target", signed=False)
+@against("density", signed=False)
 def _squared_error(values: Array, wanted: Array) -> Array:
     xp = namespace(values)
     if not bool(xp.any(wanted > 0)):

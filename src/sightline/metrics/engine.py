@@ -11,26 +11,35 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline._arrays import Array, is_torch, namespace, to_numpy
 from sightline.metrics._border import (
+    check_channels,
+    check_counts,
     check_maps,
     check_masks,
+    check_weights,
+    find_fixated,
     refuse_signed,
     refuse_signed_selection,
+    resolve_sign,
 )
 from sightline.metrics._counts import Counts, Plan
 from sightline.metrics._ignored import measure_kept, without
 from sightline.metrics._on_request import Asked, Scene, add_on_request
 from sightline.metrics._regions import RegionTable
+from sightline.metrics.channels import reduce_channels
 from sightline.metrics.scores import Scores, fill
 from sightline.metrics.selection import PERCENTILES, Sign, Threshold, Ties, parse_selection
 from sightline.metrics.spec import METRICS
 from sightline.records import InputError
 from sightline.records.checks import check_choice
+from sightline.records.choices import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from sightline.records.choices import Channels
 
 __all__ = ["compute_all_metrics", "parse_metric", "score_maps"]
 
@@ -44,9 +53,12 @@ def score_maps(
     masks: Any = None,
     *,
     regions: Sequence[Any] | RegionTable | None = None,
+    fixations: Any = None,
+    targets: Any = None,
     selection: str | Sequence[str] = "percentile",
     percentiles: Sequence[float] = PERCENTILES,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
+    channels: Channels | Literal["separate"] | None = None,
     ties: Ties = "share",
     ignore: Any = None,
     metrics: Sequence[str] | None = None,
@@ -59,15 +71,23 @@ def score_maps(
     Parameters
     ----------
     maps
-        ``(..., H, W)``, numpy or torch, any real type. Results stay where the maps are.
+        ``(..., H, W)``, numpy or torch, any real type. Results stay where the maps are. A batch
+        ``(images, 3, H, W)``, as Captum returns for RGB inputs, needs `channels`.
     masks
         Annotated pixels, booleans or 0 and 1: one mask ``(H, W)`` for all maps, one for each, or
         one for a whole axis, as ``(images, 1, 1, H, W)`` for maps of layers and heads. May be left
-        out if `regions` are given; it is then their union.
+        out if `regions` are given; it is then their union; or `targets`, for what needs them alone.
     regions
         Regions that each get scores of their own: boxes ``(x0, y0, x1, y1)`` as shares of the
         image, masks ``(H, W)``, or an `Annotation`. One entry for each map of the flattened batch,
         one for each index of the maps' first axis, which serves every map there, or one for all.
+    fixations
+        How often each pixel was fixated, whole numbers shaped like `masks`: see `count_points`.
+        They stand in for `masks`, which are then the pixels fixated at all; NSS and information
+        gain count each fixation.
+    targets
+        What CC, SIM, KL, MSE and EMD compare with instead of the Gaussians of the regions' boxes:
+        densities shaped like `masks`, such as those of fixations (`compute_point_density`).
     selection
         Which pixels count as attended to: ``"percentile"``, ``"mass60"``, ``"mean"``,
         ``"matched"``, or several of these.
@@ -75,9 +95,13 @@ def score_maps(
         The thresholds of percentile selection, from 0 to 100: 90 selects the top 10% of the pixels.
         Several that all lie between 0 and 1 are refused, since shares are meant.
     sign
-        ``"positive"`` sets negative values to 0 (attention), ``"absolute"`` takes magnitudes
-        (gradients), ``"signed"`` keeps them: only what does not change when a number is added to
-        the map is then defined, which is rankings, selections by rank, NSS and CC.
+        What negative values mean; to be given if there are any. ``"positive"`` sets them to 0
+        (attention), ``"absolute"`` takes magnitudes (gradients), ``"signed"`` keeps them: only
+        what does not change when a number is added to the map is then defined, which is rankings,
+        selections by rank, NSS and CC.
+    channels
+        How the channels of maps ``(..., 3, H, W)`` become one map: see `reduce_channels`.
+        ``"separate"`` scores each, for maps that are three indeed, such as those of three layers.
     ties
         ``"share"``: equal pixels at a threshold are selected in equal parts. ``"include"``: the
         literal ``map >= quantile``.
@@ -110,17 +134,24 @@ def score_maps(
     >>> scores["auc_roc"].tolist(), scores["pointing"].tolist()
     ([1.0, 1.0], [1.0, 1.0])
     """
-    maps = check_maps(maps)
-    check_choice("sign", sign, get_args(Sign))
+    maps = _read_maps(maps, channels)
+    if sign is not None:
+        check_choice("sign", sign, get_args(Sign))
     check_choice("ties", ties, get_args(Ties))
     check_choice("nonfinite", nonfinite, ("raise", "drop"))
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1; got {threads}")
-    asked, plan = _asked(metrics, parse_selection(selection, percentiles), sign, ties)
+    rule: Sign = sign or "positive"
+    asked, plan = _asked(metrics, parse_selection(selection, percentiles), rule, ties)
     plan = replace(plan, curves=curves)
     shape, size = tuple(maps.shape[:-2]), tuple(maps.shape[-2:])
     xp = namespace(maps)
     flat = xp.reshape(maps, (-1, *size))
+    masks, fixations = _read_fixations(fixations, masks, maps)
+    targets = None if targets is None else _read_targets(targets, maps)
+    if masks is None and regions is None and targets is not None:
+        _check_target_alone(asked)
+        masks = xp.reshape(targets > 0, maps.shape)
     begun = None
     if masks is not None:
         masks = check_masks(masks, maps)
@@ -132,6 +163,7 @@ def score_maps(
         else RegionTable.build(regions, shape, *size)
     )
     ignored = _ignored(ignore, maps, table)
+    resolve_sign(flat if ignored is None else without(flat, ignored), sign)
     masks = _union(maps, table) if masks is None else masks
     inside = xp.reshape(masks, (-1, *size))
 
@@ -150,8 +182,9 @@ def score_maps(
         fill(scores.regions, regional)
     for item in asked:
         if not _in_pass(item):
-            scene = Scene(flat, inside, table, ignored, xp.isnan(counts.inside), shape)
-            add_on_request(scores, item, scene, sign)
+            dropped = xp.isnan(counts.inside)
+            scene = Scene(flat, inside, table, ignored, dropped, shape, fixations, targets)
+            add_on_request(scores, item, scene, rule)
     return scores
 
 
@@ -162,7 +195,7 @@ def compute_all_metrics(
     *,
     selection: str | Sequence[str] = "percentile",
     percentiles: Sequence[float] = PERCENTILES,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     ignore: Any = None,
 ) -> dict[str, float]:
@@ -193,6 +226,47 @@ def compute_all_metrics(
         ignore=ignore,
     )
     return {name: float(scores[name]) for name in scores}
+
+
+def _read_maps(maps: Any, channels: Channels | Literal["separate"] | None) -> Array:
+    """Return maps `(..., H, W)`, their channels reduced."""
+    if channels is None:
+        maps = check_maps(maps)
+        check_channels(maps)
+        return maps
+    check_choice("channels", channels, (*CHANNELS, "separate"))
+    return check_maps(maps) if channels == "separate" else reduce_channels(maps, channels)
+
+
+def _read_fixations(fixations: Any, masks: Any, maps: Array) -> tuple[Any, Array | None]:
+    """Return the masks, and the counts of fixations `(B, H, W)` if they come from these."""
+    if fixations is None:
+        return masks, None
+    if masks is not None:
+        raise InputError("give fixations or masks: fixated pixels stand in for annotated ones")
+    counts = check_counts(fixations, maps, "fixations")
+    return find_fixated(counts), namespace(counts).reshape(counts, (-1, *maps.shape[-2:]))
+
+
+def _read_targets(targets: Any, maps: Array) -> Array:
+    """Return densities `(B, H, W)`, none of which is zero everywhere."""
+    targets = check_weights(targets, maps, "targets")
+    xp = namespace(targets)
+    targets = xp.reshape(targets, (-1, *maps.shape[-2:]))
+    empty = xp.nonzero(~xp.any(targets > 0, axis=(-2, -1)))[0]
+    if empty.shape[0]:
+        raise InputError(f"targets must not be zero everywhere; that of map {int(empty[0])} is")
+    return targets
+
+
+def _check_target_alone(asked: Sequence[Asked]) -> None:
+    """Raise for a metric that needs masks where only targets are given."""
+    for spec, _ in asked:
+        if "mask" in spec.needs:
+            raise InputError(
+                f"{spec.name} needs masks, regions or fixations; with targets alone name metrics "
+                "that compare with them, e.g. metrics=['cc', 'sim', 'kl']"
+            )
 
 
 def _begun(maps: Array, masks: Array, plan: Plan) -> Any:

@@ -71,7 +71,7 @@ def compute_image_iou(
     percentile: float = 90,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
 ) -> IoU:
     """IoU with the union of an annotation's regions, laid over the map; ignored pixels left out.
@@ -100,7 +100,7 @@ def compute_per_bbox_iou(
     percentile: float = 90,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
 ) -> list[RegionIoU]:
     """IoU of one map with each region alone, with each region's own chance and ceiling.
@@ -165,7 +165,7 @@ def bbox_recall(
     percentile: float = 90,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
 ) -> Array:
     """Share of one region's pixels that are selected: `compute_recall` for a region's mask.

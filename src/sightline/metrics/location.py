@@ -20,7 +20,7 @@ __all__ = [
 
 
 def pointing_game_hit(
-    attention: Any, mask: Any, /, tolerance: float = 0, *, sign: Sign = "positive"
+    attention: Any, mask: Any, /, tolerance: float = 0, *, sign: Sign | None = None
 ) -> Array:
     """Whether the map's maximum lies inside the annotation; of tied maxima, the share that does.
 
@@ -99,7 +99,7 @@ def _widen(masks: Array, reach: int) -> Array:
 
 
 def top_k_pointing_accuracy(
-    attention: Any, mask: Any, /, k: int = 5, *, sign: Sign = "positive"
+    attention: Any, mask: Any, /, k: int = 5, *, sign: Sign | None = None
 ) -> Array:
     """Share of the k highest pixels that are annotated, tied ones in equal parts.
 
@@ -124,7 +124,7 @@ def top_k_pointing_accuracy(
 
 
 def top_k_pointing_hit(
-    attention: Any, mask: Any, /, k: int = 5, *, sign: Sign = "positive"
+    attention: Any, mask: Any, /, k: int = 5, *, sign: Sign | None = None
 ) -> Array:
     """Chance that at least one of the k highest pixels is annotated, ties broken at random.
 

@@ -99,7 +99,7 @@ class OverlapMetric(Protocol):
         percentile: float = 90,
         *,
         selection: str = "percentile",
-        sign: Sign = "positive",
+        sign: Sign | None = None,
         ties: Ties = "share",
     ) -> Any:
         """Select the map's pixels and compare them with the annotation."""
@@ -116,7 +116,7 @@ def _overlap_metric(formula: Callable[[Overlap], Any]) -> OverlapMetric:
         percentile: float = 90,
         *,
         selection: str = "percentile",
-        sign: Sign = "positive",
+        sign: Sign | None = None,
         ties: Ties = "share",
     ) -> Any:
         (threshold,) = parse_selection(selection, [percentile])
@@ -127,7 +127,7 @@ def _overlap_metric(formula: Callable[[Overlap], Any]) -> OverlapMetric:
     return metric
 
 
-def _overlap(maps: Any, masks: Any, threshold: Threshold, sign: Sign, ties: Ties) -> Overlap:
+def _overlap(maps: Any, masks: Any, threshold: Threshold, sign: Sign | None, ties: Ties) -> Overlap:
     maps = check_maps(maps)
     masks = check_masks(masks, maps)
     check_choice("ties", ties, get_args(Ties))
@@ -200,7 +200,7 @@ def compute_iou(found: Overlap) -> IoU:
         (above the mean) or ``"matched"`` (as many pixels as are annotated).
     sign
         ``"positive"`` sets negative values to 0, ``"absolute"`` takes magnitudes, ``"signed"``
-        leaves them.
+        leaves them. Needed only if there are negative values.
     ties
         ``"share"``: equal pixels at the threshold are selected in equal parts, so that the area is
         exact. ``"include"``: the literal ``map >= quantile``.
@@ -335,7 +335,7 @@ def compute_iou_at_threshold(
     k: float = 10,
     /,
     *,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
 ) -> Array:
     """IoU of the top k percent of the pixels, the column ``iou@(100 − k)``.
@@ -354,7 +354,7 @@ def compute_iou_at_threshold(
 
 
 def compute_iou_curve(
-    attention: Any, mask: Any, /, points: int = 101, *, sign: Sign = "positive"
+    attention: Any, mask: Any, /, points: int = 101, *, sign: Sign | None = None
 ) -> tuple[Array, Array]:
     """IoU at evenly spaced selected areas from 0 to 1, ties shared.
 

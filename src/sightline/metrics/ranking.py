@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from sightline._arrays import Array, namespace
-from sightline.metrics._border import against, check_maps, check_masks, check_target, each_map
+from sightline.metrics._border import against, check_maps, check_masks, check_weights, each_map
 from sightline.metrics.selection import Sign, select
 
 __all__ = [
@@ -125,7 +125,7 @@ def compute_auc_judd(values: Array, inside: Array) -> Array:
 
 
 def compute_shuffled_auc(
-    attention: Any, mask: Any, others: Any, /, *, sign: Sign = "positive"
+    attention: Any, mask: Any, others: Any, /, *, sign: Sign | None = None
 ) -> Array:
     """AUC against the places that are annotated in other images, which cancels centre bias.
 
@@ -144,7 +144,7 @@ def compute_shuffled_auc(
     """
     maps = check_maps(attention)
     masks = check_masks(mask, maps)
-    counts = check_target(others, maps, "others")
+    counts = check_weights(others, maps, "others")
     xp = namespace(maps)
 
     def definition(values: Array, inside: Array, weight: Array) -> Array:

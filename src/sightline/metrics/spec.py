@@ -168,6 +168,8 @@ class MetricSpec:
         Whether `score_maps` gives it without being asked.
     aliases
         Other names of the same thing.
+    repeats
+        Whether a pixel counts as often as it was fixated, where `score_maps` is given fixations.
     share
         Whether a value is a hit or a miss (a share where pixels tie), so that a mean over images
         is a share of them.
@@ -202,6 +204,7 @@ class MetricSpec:
     aliases: tuple[str, ...] = ()
     ceiling: Formula | None = None
     share: bool = False
+    repeats: bool = False
 
     @property
     def difference_range(self) -> tuple[float, float]:
@@ -486,6 +489,7 @@ for _spec in (
         "comparison with fixation studies",
         "unbounded; sensitive to a few very high pixels",
         _BYLINSKII,
+        repeats=True,
     ),
     MetricSpec(
         "cc",
@@ -538,6 +542,7 @@ for _spec in (
         "comparing probabilistic maps with a baseline",
         "one zero pixel inside the annotation costs dearly",
         "Kümmerer et al. 2015",
+        repeats=True,
     ),
     MetricSpec(
         "auc_judd",

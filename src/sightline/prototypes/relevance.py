@@ -159,7 +159,9 @@ def _scored(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mask and energy relevance of maps."""
     names = ("precision", "coverage")
-    scores = score_maps(maps, inside, percentiles=[percentile], ignore=ignore, metrics=names)
+    scores = score_maps(
+        maps, inside, percentiles=[percentile], sign="positive", ignore=ignore, metrics=names
+    )
     (precision,) = (name for name in scores if name.startswith("precision@"))
     return np.asarray(to_numpy(scores[precision])), np.asarray(to_numpy(scores["coverage"]))
 

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-__all__ = ["FITS", "SIGNS", "By", "Direction", "Fit", "Labelling", "Layer", "Sign", "Ties"]
+__all__ = [
+    "CHANNELS",
+    "FITS",
+    "SIGNS",
+    "By",
+    "Channels",
+    "Direction",
+    "Fit",
+    "Labelling",
+    "Layer",
+    "Sign",
+    "Ties",
+]
 
 # How values of a map are read: those below 0 mean nothing, as much as others, or the contrary.
 Sign: TypeAlias = Literal["positive", "absolute", "signed"]
 SIGNS: tuple[Sign, ...] = get_args(Sign)
+# How the three channels of an attribution of an RGB input become one map.
+Channels: TypeAlias = Literal["mean_abs", "sum", "max_abs"]
+CHANNELS: tuple[Channels, ...] = get_args(Channels)
 # What equal pixels at the end of a selection get.
 Ties: TypeAlias = Literal["share", "include"]
 # Which values of a metric are better.

@@ -81,6 +81,11 @@ class MapError(InputError):
         super().__init__(message)
         self.index = index
 
+    @property
+    def of_image(self) -> str:
+        """The message where the image of the map is named before it."""
+        return str(self).replace(f"map {self.index} ", "its map ", 1)
+
 
 class UnknownNameError(SightlineError, KeyError):
     """A name that is not in its table.

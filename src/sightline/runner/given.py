@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline.data.mapfiles import match_images, open_maps
-from sightline.records import InputError
-from sightline.runner.sources import Source, read_as
+from sightline.metrics import resolve_sign
+from sightline.records import InputError, MapError
+from sightline.runner.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from sightline.data.mapfiles import MapFiles
+    from sightline.records.choices import Sign
     from sightline.study import MethodEntry, Study
 
 __all__ = ["given_source"]
@@ -23,9 +27,7 @@ __all__ = ["given_source"]
 def given_source(
     study: Study, method: MethodEntry, images: Sequence[str], every: Sequence[str]
 ) -> tuple[Source, list[str]]:
-    """Return the source of an entry that names maps made elsewhere, and notes on what is odd.
-
-    That is: images that lack a map, and maps with values below 0 that are read as 0.
+    """Return the source of an entry that names maps made elsewhere, and notes on images without.
 
     Parameters
     ----------
@@ -38,21 +40,29 @@ def given_source(
     Raises
     ------
     InputError
-        If the maps cannot be read, or none belongs to an image of the study.
+        If the maps cannot be read, none belongs to an image of the study, or a map of one has
+        negative values and neither the study, the entry nor the file has a sign.
     """
     where = f"methods: {method.name}"
     total = sha256()
-    below: set[str] = set()
+    params = {key: method.params[key] for key in ("channels",) if key in method.params}
+    faults = {}
     try:
-        with open_maps(method.params["maps"]) as maps:
+        with open_maps(method.params["maps"], params.get("channels")) as maps:
             if maps.unfit:
                 raise InputError(f"{method.params['maps']}: {maps.unfit}")
             matches = match_images(maps, images)
+            sign: Any = study.sign or method.params.get("sign") or maps.sign
+            used = dict(matches.pairs)
             for image, name in match_images(maps, every).pairs:
-                content, negative = _content(maps, name)
-                total.update(f"{image} ".encode() + content)
-                below.update([image] * negative)
-            said = maps.sign
+                values = _read(maps, name)
+                total.update(f"{image} ".encode() + _hash(values))
+                if image not in used:
+                    continue
+                if isinstance(values, str):
+                    faults[image] = values
+                else:
+                    _check_sign(image, values, sign)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     if not matches.pairs:
@@ -60,11 +70,14 @@ def given_source(
         raise InputError(
             f"{where}: no map of {method.params['maps']} is named by an image of the study ({some})"
         )
+    if len(faults) == len(used):
+        raise InputError(f"{where}: no map can be read: {next(iter(faults.values()))}")
     source = Source(
         "given",
         method.params.get("model", ""),
         method.name,
-        sign=study.sign or method.params.get("sign") or read_as(said or "positive"),
+        params=params,
+        sign=sign or "positive",
         weights=total.hexdigest()[:16],
         maps=str(method.params["maps"]),
     )
@@ -72,24 +85,27 @@ def given_source(
     if lacking := matches.images_without_map:
         some = ", ".join(lacking[:3]) + ", …" * (len(lacking) > 3)
         notes.append(f"No map of {method.name} for {len(lacking)} of {len(images)} images: {some}")
-    if source.sign == "positive" and (odd := below.intersection(dict(matches.pairs))):
-        key = "sign" if study.sign else "params.sign"
-        notes.append(
-            f"Maps of {method.name} with values below 0: {len(odd)} of {len(matches.pairs)}; read "
-            f"as positive, these count as 0 ({key}: absolute: as much as those above; "
-            f"{key}: signed: less than 0)"
-        )
     return source, notes
 
 
-def _content(maps: MapFiles, name: str) -> tuple[bytes, bool]:
-    """Return a hash of a map, and whether it has values below 0.
-
-    A map that cannot be read is reported when it is to be scored.
-    """
+def _read(maps: MapFiles, name: str) -> NDArray[Any] | str:
+    """Return a map; or why it cannot be read, which is an error when it is to be scored."""
     try:
-        values = np.ascontiguousarray(maps[name])
+        return np.ascontiguousarray(maps[name])
     except InputError as error:
-        return f"unreadable: {error}".encode(), False
-    content = f"{values.dtype} {values.shape} ".encode() + values.tobytes()
-    return sha256(content).digest(), bool((values < 0).any())
+        return str(error)
+
+
+def _hash(values: NDArray[Any] | str) -> bytes:
+    """Return a hash of a map."""
+    if isinstance(values, str):
+        return f"unreadable: {values}".encode()
+    return sha256(f"{values.dtype} {values.shape} ".encode() + values.tobytes()).digest()
+
+
+def _check_sign(image: str, values: NDArray[Any], sign: Sign | None) -> None:
+    """Raise where a map has negative values and no sign says what they mean."""
+    try:
+        resolve_sign(values, sign)
+    except MapError as error:
+        raise InputError(f"image {image!r}: {error.of_image}") from error

@@ -157,7 +157,7 @@ def _images(plan: Plan, source: Source) -> list[str]:
     used = [image for chunk in plan.chunks for image in chunk.images]
     if source.kind != "given":
         return used
-    with open_maps(source.maps) as maps:
+    with open_maps(source.maps, source.params.get("channels")) as maps:
         matched = {image for image, _ in match_images(maps, used).pairs}
     return [image for image in used if image in matched]
 

@@ -372,10 +372,8 @@ def _score(
         scores = call(scoring, source.sign, values, [scene.regions for scene in group], ignore)
     except MapError as error:
         each = values.shape[1] * values.shape[2]
-        message = str(error).replace(f"map {error.index} ", "its map ", 1)
-        raise BadMapError(
-            group[error.index // each].image, f"{message} ({source.method})"
-        ) from error
+        image = group[error.index // each].image
+        raise BadMapError(image, f"{error.of_image} ({source.method})") from error
     return tables(source, scoring, heads, group, scores)
 
 

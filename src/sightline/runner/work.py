@@ -322,7 +322,7 @@ class Worker:
 
     def _open(self, source: Source) -> tuple[MapFiles, dict[str, str]]:
         if source.key not in self._given:
-            maps = open_maps(source.maps)
+            maps = open_maps(source.maps, source.params.get("channels"))
             images = [card.image for card in self.plan.cards.cards]
             self._given[source.key] = maps, dict(match_images(maps, images).pairs)
         return self._given[source.key]

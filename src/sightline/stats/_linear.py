@@ -15,7 +15,11 @@ import numpy as np
 
 from sightline._arrays import divide
 from sightline.metrics import METRICS, IoU
-from sightline.metrics._border import apply_sign, refuse_signed, refuse_signed_selection
+from sightline.metrics._border import (
+    apply_sign,
+    refuse_signed,
+    refuse_signed_selection,
+)
 from sightline.metrics.engine import parse_metric
 from sightline.metrics.overlap import Overlap
 from sightline.metrics.selection import HUGE, SHRINK, Sign, Threshold, Ties, budget
@@ -54,13 +58,14 @@ class Rule:
 
     spec: MetricSpec
     threshold: Threshold | None
-    sign: Sign
+    sign: Sign | None
     ties: Ties
 
     @classmethod
-    def parse(cls, metric: str, sign: Sign = "positive", ties: Ties = "share") -> Rule:
+    def parse(cls, metric: str, sign: Sign | None = None, ties: Ties = "share") -> Rule:
         """Read ``metric[@threshold]`` and refuse what cannot be scored on another's regions."""
-        check_choice("sign", sign, get_args(Sign))
+        if sign is not None:
+            check_choice("sign", sign, get_args(Sign))
         check_choice("ties", ties, get_args(Ties))
         found = parse_metric(metric, ())
         if not found:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline._arrays import shape_of, to_numpy
+from sightline.metrics import resolve_sign
 from sightline.metrics._border import check_maps, check_masks, nonfinite_error
 from sightline.records import InputError
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Scenes", "check_finite"]
+    from sightline.records.choices import Sign
+
+__all__ = ["Scenes", "check_finite", "check_sign"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,15 @@ def check_finite(maps: NDArray[Any], images: Sequence[int] | NDArray[np.int64]) 
     if not finite.all():
         first = int(np.argmin(finite))
         raise nonfinite_error(int(images[first]), maps[first].astype(np.float64).ravel())
+
+
+def check_sign(
+    maps: NDArray[Any], images: Sequence[int] | NDArray[np.int64], sign: Sign | None
+) -> None:
+    """Raise for the first map with negative values among those of some images, without a sign."""
+    if sign is None:
+        for image, values in zip(images, maps, strict=True):
+            resolve_sign(np.atleast_2d(values), first=int(image))
 
 
 def _read_maps(maps: Any) -> list[NDArray[Any]]:

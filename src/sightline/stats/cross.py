@@ -12,7 +12,7 @@ from sightline.metrics import score_maps
 from sightline.records import InputError
 from sightline.stats._images import plain_labels
 from sightline.stats._linear import Rule
-from sightline.stats._scenes import Scenes, check_finite
+from sightline.stats._scenes import Scenes, check_finite, check_sign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -92,7 +92,7 @@ def cross_scores(
     *,
     ignore: Any = None,
     classes: Sequence[Hashable] | None = None,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     block: int = 1000,
     seed: int = 0,
@@ -176,6 +176,7 @@ def _matrix(scenes: Scenes, images: NDArray[np.int64], rule: Rule) -> NDArray[np
             rows = slice(start, start + step)
             maps = np.stack([scenes.maps[i] for i in images[rows]])
             check_finite(_kept(maps, keep), images[rows])
+            check_sign(_kept(maps, keep), images[rows], rule.sign)
             score = prepare(maps, keep, rule)
             for left in range(0, len(columns), step):
                 some = columns[left : left + step]

@@ -11,7 +11,7 @@ import numpy as np
 from sightline._raster import mask_pixels
 from sightline.records import InputError
 from sightline.stats._linear import Rule
-from sightline.stats._scenes import Scenes, check_finite
+from sightline.stats._scenes import Scenes, check_finite, check_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def torus_scores(
     metric: str = "iou@90",
     *,
     visible: Any = None,
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
 ) -> TorusScores:
     """Score every map at all its cyclic shifts, by one Fourier transform each.
@@ -110,6 +110,7 @@ def torus_scores(
     scenes = Scenes.read(maps, masks, visible, "visible")
     shifts: dict[int, NDArray[np.float64]] = {}
     for indices, stacked, inside in _stacks(scenes):
+        check_sign(stacked, indices, rule.sign)
         shifts.update(zip(indices, _shifts(stacked, inside, rule), strict=True))
     ordered = tuple(shifts[index] for index in range(len(scenes)))
     return TorusScores(ordered, rule.column, rule.spec.direction)

@@ -17,7 +17,7 @@ from pydantic import (
 from sightline.data.datasets import DATASETS
 from sightline.metrics.selection import PERCENTILES
 from sightline.records import InputError, UnknownNameError
-from sightline.records.choices import SIGNS, Fit, Labelling, Sign, Ties
+from sightline.records.choices import CHANNELS, SIGNS, Fit, Labelling, Sign, Ties
 from sightline.study import fields
 from sightline.study.asked_checks import (
     CheckedLayer,
@@ -154,7 +154,8 @@ class MethodEntry(Part):
     """A method of a study, or maps that were made elsewhere.
 
     Maps made elsewhere have the parameter `maps`, their folder or file. They may have `model`,
-    what to call the model in the results, and `sign`, how the values are meant; nothing else.
+    what to call the model in the results, `sign`, how the values are meant, and `channels`, how
+    maps of RGB inputs (3, height, width) become one map; nothing else.
 
     Examples
     --------
@@ -171,7 +172,7 @@ class MethodEntry(Part):
     params: Annotated[dict[str, Any], BeforeValidator(fields.plain_mapping)] = Field(
         default_factory=dict,
         description="Parameters of the method, over its defaults. Maps made elsewhere: maps "
-        "(folder or file), model (its name in the results), sign",
+        "(folder or file), model (its name in the results), sign, channels",
     )
     models: (
         Annotated[
@@ -206,18 +207,24 @@ class MethodEntry(Part):
 
 def _given_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
     """Return what does not fit in an entry for maps made elsewhere."""
+    known: dict[str, tuple[str, ...]] = {
+        "maps": (),
+        "model": (),
+        "sign": SIGNS,
+        "channels": CHANNELS,
+    }
     found: list[tuple[Place, str]] = []
     for key, value in entry.params.items():
         place: Place = ("params", key)
-        if key not in ("maps", "model", "sign"):
-            text = f"unknown parameter {key!r} of maps made elsewhere; known: maps, model, sign"
+        if key not in known:
+            text = f"unknown parameter {key!r} of maps made elsewhere; known: {', '.join(known)}"
             found.append((place, text))
         elif not isinstance(value, str):
             found.append((place, f"expected text, got {shown(value)}"))
         elif key == "maps" and not value:
             found.append((place, "expected a folder or file of maps, got no text"))
-        elif key == "sign" and value not in SIGNS:
-            text = f"expected 'positive', 'absolute' or 'signed', got {shown(value)}"
+        elif (choices := known[key]) and value not in choices:
+            text = f"expected {' or '.join(map(repr, choices))}, got {shown(value)}"
             found.append((place, text))
     if entry.models is not None:
         text = "maps made elsewhere are not made by the study's models; name theirs in params.model"

@@ -333,14 +333,16 @@ _MAPS = (
 
 # Maps made elsewhere, an entry for each way they were made, under any name. maps is a folder of
 # .npy files, one for each image and named as it, or one .npz or .safetensors file. model is what
-# to call the model in the results. sign is how the values are meant: positive (below 0 counts as
-# 0), absolute (the distance from 0), or signed (only their order).
+# to call the model in the results. sign is needed where values are negative: positive (below 0
+# counts as 0), absolute (the distance from 0), or signed (only their order). channels is needed
+# for maps of shape (3, height, width), of RGB inputs: mean_abs, sum or max_abs.
 methods:
   - name: my-method
     params:
       maps: $maps
       model: my-model
-      sign: positive
+      # sign: absolute
+      # channels: mean_abs
 """
 )
 

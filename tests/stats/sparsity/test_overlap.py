@@ -76,6 +76,7 @@ def test_regions_without_a_pixel_keep_their_number() -> None:
 )
 def test_iou_is_that_of_the_union(percentile: float, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(3)
+    options = {"sign": "positive", **options}
     maps = [rng.integers(-3, 5, (h, 7)).astype(float) for h in (5, 8, 8)]
     masks = [masks_of(i, 1 + i, len(values), 7) for i, values in enumerate(maps)]
     found = overlaps(maps, masks, percentile, **options)

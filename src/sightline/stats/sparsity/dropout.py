@@ -150,7 +150,7 @@ def bootstrap_iou_under_dropout(
     n_bootstrap: int = 1000,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     seed: int = 0,
 ) -> Band:
@@ -205,7 +205,7 @@ def dropout_sweep(
     n_bootstrap: int = 1000,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     seed: int = 0,
 ) -> list[Band]:
@@ -346,7 +346,7 @@ def delta_under_dropout(
     *,
     flips: int = 1999,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
     seed: int = 0,
 ) -> list[DeltaBand]:

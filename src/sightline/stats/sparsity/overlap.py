@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 import numpy as np
 
 from sightline._arrays import divide, shape_of, to_numpy
-from sightline.metrics._border import apply_sign, check_maps, refuse_signed_selection
+from sightline.metrics._border import (
+    apply_sign,
+    check_maps,
+    refuse_signed_selection,
+    resolve_sign,
+)
 from sightline.metrics.selection import Sign, Threshold, Ties, budget, parse_selection, select
 from sightline.records import Annotation, InputError
 from sightline.records.checks import check_choice
@@ -218,7 +223,7 @@ def overlaps(
     percentile: float = 90,
     *,
     selection: str = "percentile",
-    sign: Sign = "positive",
+    sign: Sign | None = None,
     ties: Ties = "share",
 ) -> Overlaps:
     """Select the pixels of one map for each image and count them by the regions that cover them.
@@ -240,7 +245,6 @@ def overlaps(
     """
     (threshold,) = parse_selection(selection, [percentile])
     check_choice("ties", ties, get_args(Ties))
-    check_choice("sign", sign, get_args(Sign))
     if threshold.kind == "matched":
         raise InputError(
             "selection 'matched' takes as many pixels as are annotated, so that it changes with "
@@ -261,7 +265,7 @@ def overlaps(
 
 
 def _overlap(
-    image: int, attention: Any, annotation: Any, threshold: Threshold, sign: Sign, ties: Ties
+    image: int, attention: Any, annotation: Any, threshold: Threshold, sign: Sign | None, ties: Ties
 ) -> tuple[Atoms, NDArray[np.float64], float]:
     try:
         values = np.asarray(to_numpy(check_maps(attention)))
@@ -279,6 +283,7 @@ def _overlap(
     seen = atoms.index != _IGNORED
     if not seen.any():
         return atoms, np.zeros(0), np.nan
+    sign = resolve_sign(values[seen][None], sign, first=image)
     flat, index = apply_sign(values[seen], sign), atoms.index[seen]
     count = budget(flat, 0, threshold, ties)
     covered = index >= 0

@@ -1,0 +1,128 @@
+"""Fixations: points as counts per pixel, as a density, and what tells them from regions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sightline._arrays import Array, namespace
+from sightline.records import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["ADVICE", "compute_point_density", "count_points", "is_made_of_points"]
+
+LEAST_PIXELS = 1000
+"""In smaller images a single pixel may be a region."""
+ADVICE = (
+    "CC, SIM, KL and the like compare densities: give targets=compute_point_density(points, "
+    "height, width, sigma=...), a Gaussian of that many pixels around each point"
+)
+
+
+def count_points(
+    points: Sequence[Sequence[float]] | NDArray[Any], height: int, width: int, /
+) -> NDArray[np.int64]:
+    """Count points per pixel, such as the fixations of all viewers of an image.
+
+    Parameters
+    ----------
+    points
+        ``(x, y)`` as shares of the image, each in [0, 1]. Repeated points add up.
+    height, width
+        Size of the result in pixels.
+
+    Examples
+    --------
+    >>> count_points([(0.1, 0.5), (0.1, 0.5), (0.9, 0.5)], 1, 3).tolist()
+    [[2, 0, 1]]
+    """
+    places = np.asarray(points, np.float64).reshape(-1, 2)
+    outside = ~((places >= 0) & (places <= 1)).all(axis=1)  # NaN too
+    if outside.any():
+        index = int(np.argmax(outside))
+        raise InputError(
+            "points must be (x, y) as shares of the image, each in [0, 1]; "
+            f"point {index} is {tuple(places[index].tolist())}"
+        )
+    columns, rows = np.minimum(
+        (places * (width, height)).astype(np.int64), (width - 1, height - 1)
+    ).T
+    counts = np.zeros((height, width), np.int64)
+    np.add.at(counts, (rows, columns), 1)
+    return counts
+
+
+def compute_point_density(
+    points: Sequence[Sequence[float]] | NDArray[Any], height: int, width: int, /, *, sigma: float
+) -> NDArray[np.float64]:
+    """Density of points: a Gaussian around each, added up and scaled to sum 1.
+
+    Parameters
+    ----------
+    points, height, width
+        As in `count_points`.
+    sigma
+        Standard deviation in pixels of the result, such as those of one degree of visual angle.
+        What would lie beyond an edge is reflected at it, as in pysaliency, so that no mass is lost.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(height, width)``; all zero without points.
+
+    Examples
+    --------
+    >>> compute_point_density([(0.5, 0.5)], 1, 5, sigma=1).round(2).tolist()
+    [[0.06, 0.24, 0.4, 0.24, 0.06]]
+
+    References
+    ----------
+    Bylinskii et al. (2018), What do different evaluation metrics tell us about saliency models?,
+    arXiv:1604.03605.
+    """
+    from scipy.ndimage import gaussian_filter
+
+    if not (sigma > 0 and math.isfinite(sigma)):
+        raise InputError(f"sigma must be a finite number of pixels > 0; got {sigma!r}")
+    counts = count_points(points, height, width).astype(np.float64)
+    if not counts.any():
+        return counts
+    density: NDArray[np.float64] = gaussian_filter(counts, sigma, mode="reflect")
+    density /= density.sum()
+    return density
+
+
+def is_made_of_points(target: Array, /) -> bool:
+    """Return whether some of the arrays ``(..., H, W)`` marks points rather than areas.
+
+    More than half of its positive pixels have no positive one among their eight neighbours, in an
+    image of at least 1000 pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> marked = np.zeros((40, 40))
+    >>> marked[::10, ::10] = 1
+    >>> is_made_of_points(marked), is_made_of_points(np.kron(marked, np.ones((3, 3))))
+    (True, False)
+    """
+    xp, (height, width) = namespace(target), target.shape[-2:]
+    if height * width < LEAST_PIXELS:
+        return False
+    positive = xp.astype(target > 0, xp.int8)
+    row, column = xp.zeros_like(positive[..., :1, :]), xp.zeros_like(positive[..., :1])
+    near = xp.concat([row, positive[..., :-1, :]], axis=-2) + positive
+    near = near + xp.concat([positive[..., 1:, :], row], axis=-2)
+    near = (
+        xp.concat([column, near[..., :-1]], axis=-1)
+        + near
+        + xp.concat([near[..., 1:], column], axis=-1)
+    )
+    alone = xp.sum(xp.astype((near == 1) & (positive == 1), xp.int64), axis=(-2, -1))
+    return bool(xp.any(2 * alone > xp.sum(xp.astype(positive, xp.int64), axis=(-2, -1))))
