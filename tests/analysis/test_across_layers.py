@@ -28,7 +28,7 @@ def test_it_is_the_agreement_of_two_layers(sparse: Path) -> None:
         assert found["method"].tolist() == ["cls", "mean_map"]  # those that have layers
         assert found["layer"].tolist() == [3, 3]
         assert found["next"].tolist() == [11, 11]
-        assert seen[-1] == (6, 6, "maps across layers")
+        assert seen[-1] == (4, 4, "maps across layers")
         tables = results._tables
         where = tables.catalogue.where(model="demo/vit", method="cls")
         lines = make_lines(tables, tables.name(None), where, "all")

@@ -307,7 +307,8 @@ def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, A
 
 
 def _defined(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.loc[np.isfinite(rows["value"].to_numpy(np.float64))]
+    found: pd.DataFrame = rows[np.isfinite(rows["value"].to_numpy(np.float64))]
+    return found
 
 
 def _kind(metric: str) -> Kind:

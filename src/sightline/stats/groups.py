@@ -123,8 +123,9 @@ def compare_groups(
         sides_ = (interval(scores[side], kind=kind, confidence=confidence)
                   for side in (inside, ~inside))  # fmt: skip
         return GroupDifference(*subtract_intervals(*sides_), *counts)
-    varies = np.flatnonzero(np.ptp(fixed, axis=0) > 0)
-    found = slope(scores, inside * 1.0, fixed[:, varies], confidence=confidence)
+    fixed = fixed[:, np.ptp(fixed, axis=0) > 0]
+    cause = inside.astype(np.float64)
+    found = slope(scores, cause, fixed, confidence=confidence)
     least, most = limits[0] - limits[1], limits[1] - limits[0]
     reason = _explain(found.value, found.low, (least, most))
     if reason:
