@@ -84,7 +84,7 @@ class Scores(NamedTuple):
 
 def read_photographs(folder: Path) -> list[Photograph]:
     """Return the photographs of MonuMAI that have boxes, by style and name."""
-    found = []
+    found: list[Photograph] = []
     for file in sorted(folder.glob("*/xml/*.xml")):
         path = file.parents[1] / f"{file.stem}.jpg"
         tree = ET.parse(file).getroot()  # the user's own files
@@ -322,8 +322,10 @@ def correct(scores: Scores) -> Errors:
     return Errors(*(value / truth - 1 for value in (sparse, pu.pooled, pu.own)))
 
 
-def correct_studies(scores: Scores, draws: int = DRAWS, n: int = STUDY) -> Errors:
-    """Return between which errors the middle 95% of studies of n images lie: pairs."""
+def correct_studies(
+    scores: Scores, draws: int = DRAWS, n: int = STUDY
+) -> dict[str, tuple[float, float]]:
+    """Return between which errors the middle 95% of studies of n images lie, by estimate."""
     errors = []
     groups = scores.regions.groupby("image").indices
     for seed in range(draws):
@@ -331,7 +333,8 @@ def correct_studies(scores: Scores, draws: int = DRAWS, n: int = STUDY) -> Error
         images = scores.images.iloc[rng.choice(len(scores.images), n, replace=False)]
         rows = np.concatenate([groups[image] for image in images["image"]])
         errors.append(correct(Scores(images, scores.regions.iloc[rows])))
-    return Errors(*np.quantile(np.array(errors), (0.025, 0.975), axis=0).T)
+    ends = np.quantile(np.array(errors), (0.025, 0.975), axis=0).T.tolist()
+    return {name: (low, high) for name, (low, high) in zip(Errors._fields, ends, strict=True)}
 
 
 def average_recall(scores: Scores) -> Iterator[float]:
@@ -350,7 +353,7 @@ def average_recall(scores: Scores) -> Iterator[float]:
 
 
 def _average(regions: pd.DataFrame, **options: Any) -> float:
-    who = {"images": list(regions["image"]), "labels": list(regions["label"])}
+    who: dict[str, Any] = {"images": list(regions["image"]), "labels": list(regions["label"])}
     return compute_region_mean(regions["recall"].to_numpy(np.float64), **who, **options)
 
 
@@ -398,8 +401,10 @@ def build_tables(
          f"pooled, {STUDY} images", f"own, {STUDY} images"],
         [
             [name, f"{one.images['full'].mean():.4f}", *(f"{error:+.1%}" for error in correct(one)),
-             *(f"{low:+.0%} to {high:+.0%}" for low, high in correct_studies(one, draws)[1:])]
+             *(f"{low:+.0%} to {high:+.0%}"
+               for low, high in (studies[key] for key in ("pooled", "own")))]
             for name, one in scores.items()
+            for studies in [correct_studies(one, draws)]
         ],
     )  # fmt: skip
     yield (

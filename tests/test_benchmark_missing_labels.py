@@ -105,8 +105,7 @@ def test_tables_hold_a_row_for_each_configuration() -> None:
     scores = {"a": made_up(0.01), "b": made_up(0.0, 1)}
     errors = bench.correct(scores["a"])
     assert errors.own == pytest.approx(0, abs=1e-9)  # everything is labelled
-    low, high = bench.correct_studies(scores["a"], 5, 20).own
-    assert (low, high) == pytest.approx((0, 0), abs=1e-9)
+    assert bench.correct_studies(scores["a"], 5, 20)["own"] == pytest.approx((0, 0), abs=1e-9)
     assert len(set(np.round(list(bench.average_recall(scores["a"])), 12))) == 1
     for title, head, rows in bench.build_tables(scores, 2):
         assert title

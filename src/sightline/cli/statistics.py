@@ -276,13 +276,17 @@ def _bias(bias: "pd.DataFrame") -> "pd.DataFrame":
     """Return the paired differences of gold and other labels, with their verdicts."""
     columns = ["model", "method", "target", "labels", "difference", "low", "high", "p_holm",
                "detectable", "verdict"]  # fmt: skip
-    shown = bias[columns]
+    shown = bias[columns].rename(columns={"difference": "Δ IoU"})
     if set(shown["labels"]) == {"sparse"}:
         shown = shown.drop(columns="labels")
     shown.attrs["note"] = (
         "detectable: the smallest bias that would have been found with 80% power; verdict: on the "
         "score against these labels"
-        + ("; p and power are corrected for the number of lines" if len(bias) > 1 else "")
+        + (
+            "; both p_holm and detectable are corrected for the number of lines"
+            if len(bias) > 1
+            else ""
+        )
     )
     return compact(shown)
 

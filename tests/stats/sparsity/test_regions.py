@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -125,10 +127,10 @@ def test_figures_that_do_not_fit_are_named() -> None:
 def test_means_over_regions_and_over_images_and_labels_differ() -> None:
     """An image with one window (recall 0.9) and one with nine (recall 0.1 each)."""
     recall, images = [0.9, *[0.1] * 9], ["a", *["b"] * 9]
-    every = {"images": images, "labels": ["window"] * 10}
+    every: dict[str, Any] = {"images": images, "labels": ["window"] * 10}
     assert compute_region_mean(recall, **every) == pytest.approx(0.18)
     assert compute_region_mean(recall, **every, mean_over="image_label") == pytest.approx(0.5)
-    kept = {"images": ["a", "b"], "labels": ["window"] * 2}
+    kept: dict[str, Any] = {"images": ["a", "b"], "labels": ["window"] * 2}
     assert compute_region_mean([0.9, 0.1], **kept) == pytest.approx(0.5)  # of the wrong mean
     assert compute_region_mean([0.9, 0.1], **kept, instances=[1, 9]) == pytest.approx(0.18)
 
@@ -139,7 +141,7 @@ def test_one_kept_label_estimates_the_mean_over_images_and_labels() -> None:
     cells = np.repeat(np.arange(600), counts)
     # The more instances, the less of each is selected.
     recall = rng.beta(2, 1 + counts[cells])
-    every = {"images": cells // 2, "labels": cells % 2}
+    every: dict[str, Any] = {"images": cells // 2, "labels": cells % 2}
     regions, pairs = (
         compute_region_mean(recall, **every, mean_over=over) for over in ("regions", "image_label")
     )
@@ -147,7 +149,7 @@ def test_one_kept_label_estimates_the_mean_over_images_and_labels() -> None:
     plain, weighted = [], []
     for _ in range(200):
         kept = np.array([rng.choice(np.flatnonzero(cells == cell)) for cell in range(600)])
-        who = {"images": cells[kept] // 2, "labels": cells[kept] % 2}
+        who: dict[str, Any] = {"images": cells[kept] // 2, "labels": cells[kept] % 2}
         plain.append(compute_region_mean(recall[kept], **who))
         weighted.append(compute_region_mean(recall[kept], **who, instances=counts))
     assert np.mean(plain) == pytest.approx(pairs, rel=0.01)
@@ -156,7 +158,7 @@ def test_one_kept_label_estimates_the_mean_over_images_and_labels() -> None:
 
 def test_undefined_regions_do_not_count_and_counts_are_at_least_those_of_the_labels() -> None:
     nan = float("nan")
-    who = {"images": ["a", "a", "b"], "labels": ["x"] * 3}
+    who: dict[str, Any] = {"images": ["a", "a", "b"], "labels": ["x"] * 3}
     assert compute_region_mean([0.2, nan, 0.8], **who) == pytest.approx(0.5)
     low = compute_region_mean([0.2, 0.4, 0.8], **who, instances=[1, 1, 1])
     assert low == pytest.approx((0.2 + 0.4 + 0.8) / 3)
