@@ -49,6 +49,7 @@ def check_equal(folder: Path, tmp_path: Path, maps: Path, values: Any, **options
     columns = [c for c in COLUMNS if c != "coverage" or options.get("sign") != "signed"]
     annotations = read_annotations(folder / "annotations.json")
     regions = list(annotations.values())
+    expected: Any
     scores = score_maps(values, regions=regions, percentiles=[90, 50], **options)
     flags = [word for key, value in options.items() for word in (f"--{key}", value)]
     arguments = ("score", maps, "-a", folder / "annotations.json", "--percentiles", "90,50")
@@ -96,7 +97,8 @@ def test_signed_maps_score_alike_everywhere(folder: Path, tmp_path: Path, sign: 
 def test_three_channels_score_alike_everywhere(
     folder: Path, tmp_path: Path, options: dict[str, str]
 ) -> None:
-    check_equal(folder, tmp_path, *save(tmp_path / "m", 3), **options)
+    maps, values = save(tmp_path / "m", 3)
+    check_equal(folder, tmp_path, maps, values, **options)
 
 
 def test_signed_maps_ask_for_a_sign_everywhere(folder: Path, tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_annotated_pixels_are_blue_and_others_grey() -> None:
 def test_signs_by_name_give_each_map_its_colours_and_the_key_both_bars() -> None:
     values = map_of(signed=True)
     maps, signs = {"a": values, "b": values, "c": values}, {"b": "signed", "c": "absolute"}
-    with pytest.raises(InputError, match="map 'a': its map has negative values .*: give sign"):
+    with pytest.raises(InputError, match=r"map 'a': its map has negative values .*: give sign"):
         visualize_all_methods(image_of(), maps, signs=signs)
     figure = visualize_all_methods(image_of(), maps, signs={"a": "positive", **signs})
     picture = tiles.as_picture(image_of())

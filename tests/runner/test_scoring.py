@@ -529,3 +529,17 @@ def test_what_was_seen_before_changes_no_bit() -> None:
             anew = score_chunk(source(), some, maps, fresh)
             assert sorted_bytes([known.rows]) == sorted_bytes([anew.rows])
             assert sorted_bytes([known.curves]) == sorted_bytes([anew.curves])
+
+
+@pytest.mark.parametrize(("layers", "heads"), [((0, 1, 2), (None,)), ((4,), (0, 1, 2))])
+def test_three_layers_or_heads_are_no_channels(
+    layers: tuple[int | None, ...], heads: tuple[int | None, ...]
+) -> None:
+    one = annotation("a", 12, 12)
+    values = np.random.default_rng(0).random((len(layers), len(heads), 4, 4)).astype(np.float32)
+    there = (way("squash", 12, 12, 4),) * len(layers)
+    maps = StoredMaps(("a",), (tuple(values),), (there,), layers, heads)
+    found = score_chunk(source(layers=layers, heads=heads), scoring(), maps, [one]).rows.to_pylist()
+    own = [row for row in found if row["metric"] == "auc_roc" and row["region"] is None]
+    assert [(row["layer"], row["head"]) for row in own] == [(k, h) for k in layers for h in heads]
+    assert len({row["value"] for row in own}) == 3

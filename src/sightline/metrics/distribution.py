@@ -63,7 +63,7 @@ def compute_nss(values: Array, inside: Array) -> Array:
     >>> float(compute_nss([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 0]]))
     1.0
     >>> round(float(compute_nss([[4.0, 1.0, 1.0, 0.0]], [[2, 0, 0, 1]])), 3)  # fixated thrice
-    0.553
+    0.778
 
     References
     ----------
