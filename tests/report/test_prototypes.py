@@ -93,7 +93,7 @@ def found(head: str, one: Benchmarked) -> Finding:
         (
             {},
             "good",
-            "chance 0.200 (12 prototypes on 11 images); energy undefined of the difference",
+            "chance 0.200 (12 prototypes on 11 images); energy undefined",
         ),
         ({"difference_low": -0.6, "difference_high": -0.1}, "bad", "less than chance"),
         ({"difference_low": -0.1}, "doubt", "not shown to be more than chance"),

@@ -564,8 +564,8 @@ def test_prototypes_can_be_those_of_the_predicted_class_alone(tmp_path: Path) ->
     expected = []
     for number, name in enumerate(predicted):
         best = _similarities(DATA.open()[number]).flatten(1).amax(1)
-        order = sorted(own[name], key=lambda n, best=best: -float(best[n]))
-        expected += [(number, prototype) for prototype in order[:2]]
+        order = sorted((-float(best[n]), n) for n in own[name])
+        expected += [(number, prototype) for _, prototype in order[:2]]
     assert expected
     assert [(row["img_id"], row["proto_idx"]) for row in patches] == expected
     drops = pq.read_table(folder / "drops.parquet").to_pylist()
