@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from sightline.analysis import (
-    add_best_layers,
-    choose_best_layers,
-    find_best_layers,
-    find_unchecked,
-    sanity_table,
-)
+from sightline.analysis import choose_best_layers, find_best_layers, sanity_table
+from sightline.analysis.checked_layers import add_best_layers, find_unchecked
 from sightline.results import open_results
 from sightline.study import Study, load_study
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import Agreement, map_agreement
 from sightline.analysis.chance import against_chance
-from sightline.analysis.checked_layers import (
-    add_best_layers,
-    choose_best_layers,
-    find_best_layers,
-    find_unchecked,
-)
+from sightline.analysis.checked_layers import choose_best_layers, find_best_layers
 from sightline.analysis.correctness import (
     class_scatter,
     compute_accuracy_scatter,
@@ -40,7 +35,6 @@ __all__ = [
     "LineMaps",
     "Scenes",
     "SparsityReport",
-    "add_best_layers",
     "against_chance",
     "analyse",
     "background_test",
@@ -55,7 +49,6 @@ __all__ = [
     "faithfulness_curves",
     "faithfulness_table",
     "find_best_layers",
-    "find_unchecked",
     "layer_changes",
     "map_agreement",
     "open_scenes",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis import find_unchecked
+from sightline.analysis.checked_layers import find_unchecked
 from sightline.records import SightlineError
 from sightline.records.words import counted
 from sightline.report._feeds_checks import get_layer, named_lines, stored_checks
