@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.sanity import cascade_table
+from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.figures import FIGURES
 from sightline.records import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures, _feeds_detection
@@ -453,6 +453,27 @@ def test_a_cascade_while_lines_know_of_other_draws(demo_store: Path) -> None:
     assert accuracy.nunique().max() == 1
     wanted = (whole.set_index("stage")["accuracy"] + 0.25) / 2
     assert accuracy.first().tolist() == pytest.approx(wanted.sort_index().tolist())
+
+
+def test_plots_of_checks_name_the_layer(figures: StoreFigures) -> None:
+    for card in ("cascade", "removal-curves", "sanity-check"):
+        data = figures.draw(card).data
+        own = data[data["method"] == "gradcam"]
+        assert len(own)
+        assert (own["layer"] == own["best_layer"]).all()
+        for name, layer in zip(own["name"], own["layer"], strict=True):
+            assert str(name).endswith(f" layer {layer}")
+    assert not any("layer" in name for name in figures.draw("layer-changes").data["name"])
+
+
+def test_of_several_checked_layers_the_best_one_is_compared_on_an_image(demo_store: Path) -> None:
+    with open_results(demo_store) as results:
+        found = StoreFigures(results)
+        one = sanity_table(results)
+        best = int(one["layer"].iloc[0])
+        several = pd.concat([one.assign(layer=best + 1), one, one.assign(layer=best - 1)])
+        found.kept("sanity", lambda: several.reset_index(drop=True))
+        assert found.draw("sanity-check").data["layer"].tolist() == [best]
 
 
 def test_measures_of_checks_are_known_by_name(figures: StoreFigures) -> None:
