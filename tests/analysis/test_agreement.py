@@ -51,7 +51,7 @@ def test_it_is_the_mean_of_rank_correlations(sparse: Path) -> None:
             np.testing.assert_array_equal(whole, whole.T)
         assert found.order.tolist() == leaf_order(found.matrix).tolist()
         np.testing.assert_allclose(np.diag(found.matrix), 1)
-        assert (found.counts == 4).all()
+        assert (found.counts == 6).all()
 
 
 def test_ties_share_ranks_and_constants_have_none() -> None:

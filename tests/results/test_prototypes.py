@@ -68,9 +68,10 @@ def test_relevance_is_averaged_over_images_beside_chance(small_benchmark: Path) 
     last = means[-1]
     assert (last.lines, last.undefined, last.images) == (10, 0, 5)
     assert last.chance == pytest.approx(chance.mean())
-    over = interval(values, images=images)
+    over = interval(values, images=images, limits=(0, 1))
+    assert over.low == 0  # was −0.09, where no share of an attribution can lie
     assert (last.value, last.low, last.high) == (over.value, over.low, over.high)
-    gap = interval(values - chance, images=images)
+    gap = interval(values - chance, images=images, limits=(-1, 1))
     assert (last.difference, last.difference_low) == (gap.value, gap.low)
 
 

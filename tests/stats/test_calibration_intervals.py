@@ -11,4 +11,5 @@ def test_intervals_hold_the_truth_as_often_as_promised() -> None:
     assert [line for line in lines if not line.holds] == []
     assert sum(line.gated for line in lines) > 40
     check_page(lines)
-    assert {line.note.split(";")[0] for line in lines} == {"bca", "studentised", "wilson"}
+    methods = [line.note.split(";")[0] for line in lines if line.what == "coverage"]
+    assert set(methods) == {"bca", "studentised", "wilson"}
