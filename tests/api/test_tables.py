@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 # --- leaderboard ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        {},
-        {"metric": "coverage"},
-        {"model": "demo/vit-dino@lora"},
-        {"method": "cls", "layer": 0},
-        {"method": "cls", "layer": "split"},
-        {"method": "cls", "head": 1, "layer": "last"},
-        {"target": "predicted"},
-        {"method": "random", "seed": 1},
-    ],
-    ids=str,
-)
 def test_the_leaderboard_compares_the_best_line_with_the_best_baseline(
     client: TestClient, served: Served
 ) -> None:
@@ -48,6 +34,20 @@ def test_the_leaderboard_compares_the_best_line_with_the_best_baseline(
     assert narrow["baseline"] != ""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"metric": "coverage"},
+        {"model": "demo/vit-dino@lora"},
+        {"method": "cls", "layer": 0},
+        {"method": "cls", "layer": "split"},
+        {"method": "cls", "head": 1, "layer": "last"},
+        {"target": "predicted"},
+        {"method": "random", "seed": 1},
+    ],
+    ids=str,
+)
 def test_the_leaderboard_has_the_lines_of_the_results(
     client: TestClient, served: Served, words: dict[str, Any]
 ) -> None:
