@@ -663,7 +663,7 @@ class BestBaseline(Answer):
     chosen: str = Field(description="How its layer or method was chosen.")
     is_baseline: bool = Field(description="Whether the configuration is a baseline itself.")
     baseline: str = Field(description="The baseline with the best mean; empty where there is none.")
-    baseline_value: float | None
+    baseline_value: float | None = Field(description="Its mean over images.")
     baseline_chosen: str = Field(description="How the layer of the baseline was chosen.")
     difference: float | None = Field(description="Configuration minus baseline.")
     low: float | None

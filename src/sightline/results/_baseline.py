@@ -34,6 +34,13 @@ class BaselineComparison:
         the two was chosen on the same images.
     is_baseline
         Whether the configuration is a baseline itself.
+
+    Examples
+    --------
+    >>> numbers = {"value": 1.2, "baseline_value": 1.5, "difference": -0.3, "p": 0.01}
+    >>> comparison = BaselineComparison("kl", "cls", baseline="centre", **numbers)
+    >>> comparison.verdict, comparison.to_dict()["low"]
+    ('better', None)
     """
 
     metric: str

@@ -145,6 +145,7 @@ export interface BestBaseline {
   is_baseline: boolean;
   /** The baseline with the best mean; empty where there is none. */
   baseline: string;
+  /** Its mean over images. */
   baseline_value: number | null;
   /** How the layer of the baseline was chosen. */
   baseline_chosen: string;
