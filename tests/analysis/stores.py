@@ -97,6 +97,7 @@ def run_given(folder: Path, name: str, data: Path, numbers: range, **keys: Any) 
                                       "model": net}}
         for s, net in enumerate(("first", "second"))
     ]  # fmt: skip
-    own = {"data": {"name": "folder", "path": str(data)}, "models": [], "methods": methods[:1]}
+    data_of_study = {"name": "folder", "path": str(data)}
+    own = {"data": data_of_study, "models": [], "methods": methods[:1], "sign": "positive"}
     two = {**own, "methods": [methods[0], {**methods[1], "name": "others"}]}
     return run(folder, name, **{**two, "layers": "all", **keys})

@@ -270,8 +270,8 @@ def test_what_one_image_lacks_is_not_its_geometry(tmp_path: Path) -> None:
 
 
 def test_ends_of_differences_are_differences(tmp_path: Path) -> None:
-    data = {"name": "facades", "count": 3, "seed": 5, "labelling": "exhaustive"}
-    store = run(tmp_path, "three", data=data, methods=["cls", "mean_map", "centre"])
+    data = {"name": "facades", "count": 5, "seed": 5, "labelling": "exhaustive"}
+    store = run(tmp_path, "five", data=data, methods=["cls", "mean_map", "centre"])
     with open_results(store) as results:
         found = against_chance(results, against="centre", permutations=FEW)
     assert found["low"].min() >= -1
@@ -315,7 +315,8 @@ def test_lines_of_different_images_share_the_error(
         {"name": name, "params": {"maps": str(write_maps(tmp_path / name, numbers, seed))}}
         for seed, (name, numbers) in enumerate({"many": range(9), "few": range(7)}.items())
     ]
-    store = run(tmp_path, "uneven", data=data, models=[], methods=methods, layers="all")
+    keys = {"models": [], "methods": methods, "layers": "all", "sign": "positive"}
+    store = run(tmp_path, "uneven", data=data, **keys)
     with open_results(store) as results:
         found = against_chance(results, permutations=FEW)
     assert sorted(found["n"]) == [6, 8]

@@ -73,6 +73,7 @@ def given_study(
         entries.append({"name": method, "params": {"maps": str(folder / method)}})
     values: dict[str, Any] = {
         "batch": 2,
+        "sign": "positive",
         "metrics": ["iou", "coverage", "pointing"],
         "percentiles": [50, 90],
     }

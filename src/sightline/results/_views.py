@@ -123,10 +123,10 @@ def scores_sql(
     images as that of the score.
     """
     stored = sorted(set(stored))
-    real = [
-        name for name in stored if (name.metric in METRICS if wanted is None else name in wanted)
-    ]
-    extra = [name for name in stored if name.metric not in METRICS and name not in real]
+    extra = [name for name in stored if name.metric not in METRICS]
+    real = [name for name in stored if name.metric in METRICS]
+    if wanted is not None:
+        real = [name for name in stored if name in wanted and _kind(name) not in _KINDS]
     joined = [name for name in real if any(_belongs(name, other) for other in extra)]
     plain = [name for name in real if name not in joined]
     parts = []
