@@ -172,8 +172,8 @@ def test_the_mean_of_a_region_is_over_its_label(
         frame = results.feature_breakdown(model=str(ONE["model"]), method="cls", layer=2)
     line = frame.set_index("label").loc[found["label"]]
     assert figures["iou@90"]["mean"] == pytest.approx(line["iou"], abs=0)
-    low = figures["recall@90"]["low"]
-    assert (np.nan if low is None else low) == pytest.approx(line["recall_low"], abs=0, nan_ok=True)
+    low = None if line["recall_low"] != line["recall_low"] else line["recall_low"]  # few images
+    assert figures["recall@90"]["low"] == low
     assert figures["coverage"]["n"] == line["n"]
     assert f"regions labelled {found['label']}" in found["note"]
     assert {one for one in figures if METRICS[one.partition("@")[0]].level != "region"} == set()
