@@ -250,7 +250,8 @@ def _draw_cells(ax: Axes, shares: Numbers) -> None:
     mesh = ax.imshow(np.ma.masked_invalid(shares), cmap=even_scale(), vmin=0, vmax=1, aspect="auto")
     if len(shares) < 3:
         return
-    bar = figure_of(ax).colorbar(mesh, ax=ax, shrink=0.8, aspect=22, pad=0.02, ticks=[0, 1])
+    aspect = min(22, 5 * len(shares))  # of few rows, or it is a hairline
+    bar = figure_of(ax).colorbar(mesh, ax=ax, shrink=0.8, aspect=aspect, pad=0.02, ticks=[0, 1])
     bar.ax.set_yticklabels(["last", "first"])
     bar.set_label("Rank")
     bar.outline.set_visible(False)
