@@ -24,7 +24,7 @@ from sightline.results._values import spread_of
 from sightline.results._views import Name
 from sightline.stats import compare_groups, compare_paired, interval, intervals, krippendorff_alpha
 from sightline.stats._crossed import crossed_mean
-from sightline.stats.sparsity import joined, ppi_mean, pu_iou
+from sightline.stats.sparsity import compute_label_bias, joined, ppi_mean, pu_iou
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +100,13 @@ def _ppi(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
         yield ends_of(one), span
 
 
+def _bias(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
+    within = span[0] - span[1], span[1] - span[0]
+    for strata in (None, ["a"] * len(scores)):
+        found = compute_label_bias(scores, scores[::-1], strata=strata, limits=span)
+        yield ends_of(found), within
+
+
 def _crossed(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     found = crossed_mean(np.array([scores, scores[::-1]]).T, limits=span)
     yield ends_of(found), span
@@ -112,6 +119,7 @@ CASES: dict[str, Callable[[list[float], Range], Iterator[tuple[Ends, Range]]]] =
     "stats.compare_groups": _groups,
     "stats.sparsity.ppi_mean": _ppi,
     "stats.sparsity.joined": _ppi,
+    "stats.sparsity.compute_label_bias": _bias,
     "metrics.aggregate_by_feature_type": _labels,
     "stats._crossed": _crossed,
 }
@@ -170,8 +178,8 @@ def test_intervals_of_few_extreme_scores_stay_in_the_range(case: str, spec: Metr
         for scores in extremes(n, spec.range):
             for ends, span in CASES[case](scores, spec.range):
                 check(ends, span)
-                # PPI++ takes 4 gold images, and has as many others beside them again.
-                assert n >= 5 or math.isnan(ends[0]) or CASES[case] is _ppi
+                # PPI++ takes 4 gold images, also for the bias of strata.
+                assert n >= 5 or math.isnan(ends[0]) or CASES[case] in (_ppi, _bias)
 
 
 @SPECS

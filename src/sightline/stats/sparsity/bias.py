@@ -71,6 +71,7 @@ def compute_label_bias(
     power: float = 0.8,
     alpha: float = 0.05,
     seed: int = 0,
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> LabelBias:
     """Return the paired difference of gold and sparse scores on the gold images.
 
@@ -95,6 +96,8 @@ def compute_label_bias(
         holds under Holm's correction, too.
     seed : int
         Of the test.
+    limits : pair of float
+        The range of the scores, e.g. (0, 1): the interval then lies in -1 to 1.
 
     Returns
     -------
@@ -125,7 +128,9 @@ def compute_label_bias(
     else:
         labels = _number(strata, len(few))
         found = _stratified(gaps, labels[chosen], labels[~chosen], power, alpha, seed)
-    found = replace(found, undefined=undefined)
+    ends = limits[0] - limits[1], limits[1] - limits[0]
+    low, high = np.clip((found.low, found.high), *ends).tolist()
+    found = replace(found, low=low, high=high, undefined=undefined)
     return found if found.reason else replace(found, reason=_lacking(found, alpha))
 
 
