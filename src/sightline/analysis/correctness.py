@@ -15,7 +15,7 @@ from sightline.results._lines import make_lines
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
-    keys_of_lines,
+    list_map_keys,
     so_far,
     with_note,
 )
@@ -102,7 +102,7 @@ def correct_and_wrong(
         "better where right shows plausibility, not faithfulness: a map may fit what people marked "
         "for reasons that have nothing to do with the prediction",
         so_far(results._tables),
-        warnings=find_warnings(results._tables, keys_of_lines(lines)),
+        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -152,6 +152,7 @@ def class_scatter(
         f"accuracy of the model and mean {notes[0]} on the images of each class",
         *notes[1:],
         so_far(results._tables),
+        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -194,6 +195,7 @@ def compute_accuracy_scatter(
         "models differ in more than accuracy: a trend over a few models is no evidence that one "
         "causes the other",
         so_far(results._tables),
+        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -286,7 +288,7 @@ def _explain(plain: GroupDifference, adjusted: GroupDifference) -> str:
 
 def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
     """Return the accuracy of one line's model and its mean score, on the same images."""
-    rows = _defined(rows).sort_values("image", kind="stable")  # drawn as for the leaderboard
+    rows = _defined(rows).sort_values("image", kind="stable")  # the leaderboard's order: the same resamples
     right = interval(rows["correct"].to_numpy(np.float64), kind="share", confidence=confidence)
     score = interval(
         rows["value"].to_numpy(np.float64),

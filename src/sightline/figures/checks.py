@@ -360,11 +360,11 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
     skipped, accuracies = 0, set()
     for one in sides:
         rows = one.line.rows.assign(image=one.line.rows["image"].astype(str))
-        rows = rows.sort_values("image", kind="stable")  # drawn as for the leaderboard
+        rows = rows.sort_values("image", kind="stable")  # the leaderboard's order: the same resamples
         several = rows["image"].tolist() if rows["image"].duplicated().any() else None
         values = numbers(rows, "value")
         score = interval(values, images=several, kind=kind, limits=limits)
-        right = interval(_accuracy_of(one.line), kind="share")
+        right = interval(_compute_correct(one.line), kind="share")
         if not np.isfinite((score.low, score.high, right.low, right.high)).all():
             skipped += 1
             continue
@@ -386,7 +386,7 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
     )
 
 
-def _accuracy_of(line: Line) -> NDArray[np.float64]:
+def _compute_correct(line: Line) -> NDArray[np.float64]:
     """Return for each image with a score whether the line's model is right on it."""
     rows = line.rows[np.isfinite(numbers(line.rows, "value"))]
     return rows.groupby("image")["correct"].first().to_numpy(np.float64)

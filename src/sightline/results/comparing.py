@@ -25,7 +25,7 @@ from sightline.results._wording import (
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
-    keys_of_lines,
+    list_map_keys,
     layer_column,
     so_far,
     with_note,
@@ -106,7 +106,7 @@ def compare(
         beside(name),
         _alone(first, second, pairs),
         so_far(tables),
-        warnings=find_warnings(tables, keys_of_lines(line for pair in pairs for line in pair)),
+        warnings=find_warnings(tables, list_map_keys(line for pair in pairs for line in pair)),
     )
 
 

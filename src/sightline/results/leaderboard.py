@@ -41,7 +41,7 @@ __all__ = [
     "empty_board",
     "find_warnings",
     "has_mixed_grids",
-    "keys_of_lines",
+    "list_map_keys",
     "layer_column",
     "layer_progression",
     "leaderboard",
@@ -131,7 +131,7 @@ def leaderboard(
         _choice(lines),
         _nothing(lines, where),
         so_far(tables),
-        warnings=find_warnings(tables, keys_of_lines(lines)),
+        warnings=find_warnings(tables, list_map_keys(lines)),
     )
 
 
@@ -155,7 +155,7 @@ def percentile_quartiles(scores: Iterable[Scores]) -> dict[str, list[float]]:
     return {name: [row[at] for row in table] for at, name in enumerate(QUARTILES)}
 
 
-def keys_of_lines(lines: Iterable[Line]) -> set[_Key]:
+def list_map_keys(lines: Iterable[Line]) -> set[_Key]:
     """Return the maps that lines are scores of, on either half of the images."""
     return {
         (line.model, *pick)
@@ -258,7 +258,7 @@ def layer_progression(
     frame = frame.drop(columns="chosen")
     put_beside(tables, name, where, lines, frame)
     frame.attrs["metric"] = str(name)
-    warnings = find_warnings(tables, keys_of_lines(lines))
+    warnings = find_warnings(tables, list_map_keys(lines))
     notes = _about(name), _nothing(lines, where), so_far(tables)
     return with_note(frame, *notes, warnings=warnings)
 
@@ -292,7 +292,7 @@ def percentile_sweep(
     frame.attrs["metric"] = metric
     about = f"means of {metric} over images with 95% intervals"
     about = "; ".join(filter(None, (about, ratio(lead), beside(lead))))
-    warnings = find_warnings(tables, keys_of_lines(lines))
+    warnings = find_warnings(tables, list_map_keys(lines))
     notes = about, layers, _nothing(lines, where), so_far(tables)
     return with_note(frame, *notes, warnings=warnings)
 

@@ -29,7 +29,7 @@ from sightline.results._catalogue import Where
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
-    keys_of_lines,
+    list_map_keys,
     so_far,
     with_note,
 )
@@ -132,7 +132,7 @@ def best_baseline(served: Served, words: AskedTable) -> BaselineComparison | Non
 
 
 def _warnings(served: Served, lines: Iterable[Line]) -> tuple[str, ...]:
-    return find_warnings(served.tables, keys_of_lines(lines))
+    return find_warnings(served.tables, list_map_keys(lines))
 
 
 def find_row_warnings(served: Served, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
