@@ -184,7 +184,7 @@ def compute_accuracy_scatter(
         If it is of no prediction known whether it is right.
     """
     lines, table, notes = _judged_lines(results, metric, layer, predictions)
-    rows = [_accuracy(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
+    rows = [_compute_accuracy(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
     frame = _with_lines(lines, rows, _ACCURACY)
     frame.attrs["metric"] = notes[0]
     return with_note(
@@ -252,12 +252,12 @@ def _of_lines(table: pd.DataFrame, count: int) -> list[pd.DataFrame]:
 
 def _sides(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
     """Return the scores of one line where the model is right and where it is wrong."""
-    rows = _defined(rows)
+    rows = _select_defined(rows)
     values = rows["value"].to_numpy(np.float64)
     right = rows["correct"].to_numpy(np.bool_)
     spec = METRICS[metric.partition("@")[0]]
     options: dict[str, Any] = {
-        "kind": _kind(metric),
+        "kind": _get_kind(metric),
         "confidence": confidence,
         "limits": spec.range,
         "names": ("right", "wrong"),
@@ -286,13 +286,14 @@ def _explain(plain: GroupDifference, adjusted: GroupDifference) -> str:
     return "; ".join(filter(None, (plain.reason, f"adjusted: {adjusted.reason}")))
 
 
-def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
+def _compute_accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
     """Return the accuracy of one line's model and its mean score, on the same images."""
-    rows = _defined(rows).sort_values("image", kind="stable")  # the leaderboard's order: the same resamples
+    # In the order of the leaderboard, for the same resamples.
+    rows = _select_defined(rows).sort_values("image", kind="stable")
     right = interval(rows["correct"].to_numpy(np.float64), kind="share", confidence=confidence)
     score = interval(
         rows["value"].to_numpy(np.float64),
-        kind=_kind(metric),
+        kind=_get_kind(metric),
         confidence=confidence,
         limits=METRICS[metric.partition("@")[0]].range,
     )
@@ -308,12 +309,12 @@ def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, A
     }
 
 
-def _defined(rows: pd.DataFrame) -> pd.DataFrame:
+def _select_defined(rows: pd.DataFrame) -> pd.DataFrame:
     found: pd.DataFrame = rows[np.isfinite(rows["value"].to_numpy(np.float64))]
     return found
 
 
-def _kind(metric: str) -> Kind:
+def _get_kind(metric: str) -> Kind:
     return "share" if METRICS[metric.partition("@")[0]].share else "mean"
 
 

@@ -197,11 +197,11 @@ def _sides(line: Line, metric: str, given: tuple[Gap, Gap] | None = None) -> _Si
         several = images if len(set(images)) < len(images) else None
         found.append(interval(one, images=several, kind=kind, limits=limits))
         values[name] = one[np.isfinite(one)]
-    plain, adjusted = given or (_difference(line, kind, limits), _NO_GAP)
+    plain, adjusted = given or (_compare_sides(line, kind, limits), _NO_GAP)
     return _Sides(line, found[0], found[1], values, plain, adjusted)
 
 
-def _difference(line: Line, kind: Kind, limits: tuple[float, float] | None) -> Gap:
+def _compare_sides(line: Line, kind: Kind, limits: tuple[float, float] | None) -> Gap:
     """Return right minus wrong, with one value per image, as `analysis.correct_and_wrong` does."""
     rows = line.rows.assign(value=numbers(line.rows, "value")).groupby("image", sort=False)
     found = compare_groups(
@@ -360,7 +360,8 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
     skipped, accuracies = 0, set()
     for one in sides:
         rows = one.line.rows.assign(image=one.line.rows["image"].astype(str))
-        rows = rows.sort_values("image", kind="stable")  # the leaderboard's order: the same resamples
+        # In the order of the leaderboard, for the same resamples.
+        rows = rows.sort_values("image", kind="stable")
         several = rows["image"].tolist() if rows["image"].duplicated().any() else None
         values = numbers(rows, "value")
         score = interval(values, images=several, kind=kind, limits=limits)

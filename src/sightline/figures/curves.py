@@ -396,7 +396,7 @@ def _all_of(chosen: Chosen, *columns: str) -> NDArray[np.float64]:
     return np.asarray(values[np.isfinite(values)], np.float64)
 
 
-def _held_values(chosen: Chosen) -> NDArray[np.float64]:
+def _collect_held(chosen: Chosen) -> NDArray[np.float64]:
     """Return what the y axis must hold: values with an interval, or all where none has one."""
     every = _all_of(chosen, "low", "high", "chance")
     values = [
@@ -409,7 +409,7 @@ def _held_values(chosen: Chosen) -> NDArray[np.float64]:
 
 def _is_far(chosen: Chosen) -> bool:
     """Return whether the ceiling is so far above that lines would have no room below it."""
-    values, ceiling = _held_values(chosen), _all_of(chosen, "ceiling")
+    values, ceiling = _collect_held(chosen), _all_of(chosen, "ceiling")
     if not len(values) or not len(ceiling):
         return False
     return bool(ceiling.max() > 1.5 * max(values.max(), 0.0))
@@ -421,7 +421,7 @@ def _score_axis(ax: Axes, metric: str | None, chosen: Chosen) -> str:
     It holds all but a far ceiling and values without an interval, and begins at 0 where no value
     is below.
     """
-    values = _held_values(chosen)
+    values = _collect_held(chosen)
     far = _is_far(chosen)
     if not far:
         values = np.concatenate([values, _all_of(chosen, "ceiling")])

@@ -216,7 +216,7 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
     blind = numbers(rows, "random", "areas")
     if np.isfinite(blind).any():
         ax.axvline(float(blind[np.isfinite(blind)].mean()), **_RANDOM)
-    least, most = _area_span(rows)
+    least, most = _find_area_span(rows)
     for place, line in enumerate(chosen.lines):
         row = by_line.get(line.name)
         value = np.nan if row is None else _number(row, "value")
@@ -241,7 +241,7 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
     ax.grid(axis="x", color=_GRID, lw=0.6)
 
 
-def _area_span(rows: pd.DataFrame) -> tuple[float, float]:
+def _find_area_span(rows: pd.DataFrame) -> tuple[float, float]:
     """Return between which ends areas are drawn: those of the intervals, if there are any."""
     ends = [numbers(rows, name, "areas") for name in ("low", "high", "random")]
     if not np.isfinite(ends[0]).any():
@@ -289,7 +289,7 @@ def _has_bands(rows: pd.DataFrame, chosen: Chosen) -> bool:
 
 def _area_notes(areas: pd.DataFrame, measures: Sequence[str], chosen: Chosen) -> str:
     ends = "bars: 95% intervals" if np.isfinite(numbers(areas, "low")).any() else ""
-    spans = ((rows, _area_span(rows)) for _, rows in areas.groupby("measure"))
+    spans = ((rows, _find_area_span(rows)) for _, rows in areas.groupby("measure"))
     outside = any(
         ((numbers(rows, "value") < least) | (numbers(rows, "value") > most)).any()
         for rows, (least, most) in spans

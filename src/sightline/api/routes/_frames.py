@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asked",
-    "best_baseline",
     "board",
+    "compare_best_baseline",
     "find_row_warnings",
     "given_words",
     "label_breakdown",
@@ -121,7 +121,7 @@ def board(served: Served, words: AskedTable) -> pd.DataFrame:
     return _noted(frame, *more, warnings=_warnings(served, found.lines))
 
 
-def best_baseline(served: Served, words: AskedTable) -> BaselineComparison | None:
+def compare_best_baseline(served: Served, words: AskedTable) -> BaselineComparison | None:
     """Return the best configuration against the best baseline of the run."""
     words = asked(served, words)
     name, _ = _named(served, words)
