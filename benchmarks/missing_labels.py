@@ -33,7 +33,7 @@ from benchmarks.completion import table
 from sightline import explain, load_model, score_maps
 from sightline.records import Annotation, Region
 from sightline.stats import compare_family, compute_detectable_difference, compute_power, holm
-from sightline.stats.power import mean_power
+from sightline.stats.power import compute_mean_power
 from sightline.stats.sparsity import compute_label_bias, compute_region_mean, joined, pu_iou
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def _reject_nothing(frame: pd.DataFrame, n: int) -> tuple[float, float]:
 
 def _expect_power(frame: pd.DataFrame, truth: float, n: int) -> float:
     spread = float((frame["full"] - frame["sparse"]).std(ddof=1))
-    return mean_power(truth / spread * n**0.5, n - 1, ALPHA)
+    return compute_mean_power(truth / spread * n**0.5, n - 1, ALPHA)
 
 
 # --- what can be said without a gold set ---------------------------------------------------------

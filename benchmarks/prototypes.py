@@ -37,7 +37,7 @@ from sightline.models import load_model
 from sightline.prototypes import (
     attribute,
     default_perturbations,
-    matches_of,
+    find_matches,
     normalised,
     perturbed_scores,
     prototype_score,
@@ -126,7 +126,7 @@ def _one_batch(case: Case, part: slice, clock: Clock) -> Found:
     with clock.phase("matches"):
         model = quickened(case.model, pixels)
         similarities = similarity_maps(model, pixels)
-        prototypes, cells, _ = (each[:, 0] for each in matches_of(model, similarities))
+        prototypes, cells, _ = (each[:, 0] for each in find_matches(model, similarities))
     with clock.phase("maps"):
         own = similarities[torch.arange(len(pixels), device=pixels.device), prototypes]
         maps = attribute(case.model, pixels, prototypes, cells, similarities=own)

@@ -34,7 +34,7 @@ def study(demo_store: Path) -> Study:
     return load_study(demo_store / "study.yml")
 
 
-def checked(*layers: int | None, **change: Any) -> pd.DataFrame:
+def make_checked(*layers: int | None, **change: Any) -> pd.DataFrame:
     """Return a table of some checked layers of one method."""
     names = dict(zip(("model", "method", "target"), CNN, strict=True)) | change
     frame = pd.DataFrame([{**names, "layer": layer} for layer in layers])
@@ -61,17 +61,17 @@ def test_a_run_is_checked_on_the_layers_that_its_leaderboard_reports(results: Re
 def test_a_table_says_where_the_checked_layer_is_not_the_best_one(results: Results) -> None:
     best = find_best_layers(results)[CNN]
     other = best - 1
-    found = add_best_layers(checked(other), results)
+    found = add_best_layers(make_checked(other), results)
     assert found["best_layer"].tolist() == [best]
     assert find_unchecked(found) == [("demo/cnn gradcam (predicted)", f"layer {other}", best)]
     assert found.attrs["note"].startswith(
         f"as it was; checked on layer {other}, the leaderboard's best layer by "
         f"{results._tables.name(None)} is {best}: demo/cnn gradcam (predicted); `sightline sanity`"
     )
-    both = add_best_layers(checked(other, best), results)
+    both = add_best_layers(make_checked(other, best), results)
     assert both["best_layer"].tolist() == [best, best]
     assert both.attrs["note"] == "as it was"
-    bare = add_best_layers(checked(None, method="edge", target=""), results)
+    bare = add_best_layers(make_checked(None, method="edge", target=""), results)
     assert bare["best_layer"].isna().all()
 
 
@@ -83,7 +83,7 @@ def test_the_best_layer_is_that_of_the_metric_that_is_shown(results: Results) ->
     ]
     name, (model, method, target) = differing[0]
     layer = usual[model, method, target]
-    table = checked(layer, model=model, method=method, target=target)
+    table = make_checked(layer, model=model, method=method, target=target)
     assert find_unchecked(add_best_layers(table, results)) == []
     ((_, which, other),) = find_unchecked(add_best_layers(table, results, name))
     assert (which, other) == (f"layer {layer}", best[name][model, method, target])

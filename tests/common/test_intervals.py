@@ -24,7 +24,7 @@ from sightline.results._values import spread_of
 from sightline.results._views import Name
 from sightline.stats import compare_groups, compare_paired, interval, intervals, krippendorff_alpha
 from sightline.stats._crossed import crossed_mean
-from sightline.stats.sparsity import joined, ppi_mean, pu_iou
+from sightline.stats.sparsity import compute_label_bias, joined, ppi_mean, pu_iou
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ COUNTS = (2, 3, 4, 5, 6, 60)
 SPECS = pytest.mark.parametrize("spec", METRICS.values(), ids=METRICS)
 
 
-def extremes(n: int, span: Range) -> Iterator[list[float]]:
+def make_extremes(n: int, span: Range) -> Iterator[list[float]]:
     """Yield scores at the ends of a range, where intervals leave it first."""
     low, high = (np.clip(end, -10.0, 10.0) for end in span)
     yield [low] * (n - 1) + [high]
@@ -56,26 +56,26 @@ def check(ends: Ends, span: Range) -> None:
         assert span[0] <= low <= high <= span[1]
 
 
-def ends_of(found: Any) -> Ends:
+def get_ends(found: Any) -> Ends:
     return float(found.low), float(found.high), str(found.reason)
 
 
 # Each takes scores, one per image, and their range; each yields ends with the range they must keep.
 def _mean(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     for method in (None, "t", "bca", "studentised"):
-        yield ends_of(interval(scores, limits=span, method=method)), span
+        yield get_ends(interval(scores, limits=span, method=method)), span
 
 
 def _means(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     found = intervals(np.array([scores, scores[::-1]]).T, limits=span)
-    yield ends_of(found.at(0)), span
-    yield ends_of(found.at(1)), span
+    yield get_ends(found.at(0)), span
+    yield get_ends(found.at(1)), span
 
 
 def _paired(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     found = compare_paired(scores, scores[::-1], limits=span)
     # Below 6 images the reason is about p-values, which need more than the interval.
-    yield ends_of(found), (span[0] - span[1], span[1] - span[0])
+    yield get_ends(found), (span[0] - span[1], span[1] - span[0])
 
 
 def _groups(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
@@ -83,26 +83,33 @@ def _groups(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     group = np.arange(len(scores)) < len(scores) // 2
     area = np.linspace(0, 1, len(scores))[:, None]
     for others in (None, area):
-        yield ends_of(compare_groups(scores, group, others=others, limits=span)), within
+        yield get_ends(compare_groups(scores, group, others=others, limits=span)), within
 
 
 def _labels(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     found = aggregate_by_feature_type([[("a", one)] for one in scores], limits=span)["a"]
-    yield ends_of(found), span
+    yield get_ends(found), span
 
 
 def _ppi(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     found = ppi_mean(scores, scores[::-1], scores * 2, limits=span)
-    yield ends_of(found), span
-    yield ends_of(found.gold_only), span
+    yield get_ends(found), span
+    yield get_ends(found.gold_only), span
     four = joined(scores * 2, scores * 2, [*scores, *[math.nan] * len(scores)], limits=span)
     for one in (four.sparse, four.completed, four.gold, four.joined):
-        yield ends_of(one), span
+        yield get_ends(one), span
+
+
+def _bias(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
+    within = span[0] - span[1], span[1] - span[0]
+    for strata in (None, ["a"] * len(scores)):
+        found = compute_label_bias(scores, scores[::-1], strata=strata, limits=span)
+        yield get_ends(found), within
 
 
 def _crossed(scores: list[float], span: Range) -> Iterator[tuple[Ends, Range]]:
     found = crossed_mean(np.array([scores, scores[::-1]]).T, limits=span)
-    yield ends_of(found), span
+    yield get_ends(found), span
 
 
 CASES: dict[str, Callable[[list[float], Range], Iterator[tuple[Ends, Range]]]] = {
@@ -112,6 +119,7 @@ CASES: dict[str, Callable[[list[float], Range], Iterator[tuple[Ends, Range]]]] =
     "stats.compare_groups": _groups,
     "stats.sparsity.ppi_mean": _ppi,
     "stats.sparsity.joined": _ppi,
+    "stats.sparsity.compute_label_bias": _bias,
     "metrics.aggregate_by_feature_type": _labels,
     "stats._crossed": _crossed,
 }
@@ -167,18 +175,18 @@ def test_every_function_that_returns_ends_is_tested() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_of_few_extreme_scores_stay_in_the_range(case: str, spec: MetricSpec) -> None:
     for n in COUNTS:
-        for scores in extremes(n, spec.range):
+        for scores in make_extremes(n, spec.range):
             for ends, span in CASES[case](scores, spec.range):
                 check(ends, span)
-                # PPI++ takes 4 gold images, and has as many others beside them again.
-                assert n >= 5 or math.isnan(ends[0]) or CASES[case] is _ppi
+                # PPI++ takes 4 gold images, also for the bias of strata.
+                assert n >= 5 or math.isnan(ends[0]) or CASES[case] in (_ppi, _bias)
 
 
 @SPECS
 def test_tables_of_a_study_keep_the_range(spec: MetricSpec) -> None:
     name = Name(spec.name, "")
     for n in COUNTS:
-        for scores in extremes(n, spec.range):
+        for scores in make_extremes(n, spec.range):
             images = [f"i{i}" for i in range(n)]
             for weights in (np.ones(n), np.linspace(0.1, 1, n)):
                 found = spread_of(name, np.array(scores), images, weights)
@@ -198,11 +206,11 @@ def test_the_example_of_two_images_has_no_interval() -> None:
 
 @pytest.mark.parametrize("n", COUNTS)
 def test_ratings_agreement_and_corrected_iou_keep_their_range(n: int) -> None:
-    for scores in extremes(n, (0.0, 1.0)):
+    for scores in make_extremes(n, (0.0, 1.0)):
         found = pu_iou(scores, [0.01] * n, 0.1, [2] * n, images=range(n))
-        check(ends_of(found), (0, 1))
+        check(get_ends(found), (0, 1))
         alpha = krippendorff_alpha([scores, scores[::-1], scores], level="interval")
-        check(ends_of(alpha), (-np.inf, 1))
+        check(get_ends(alpha), (-np.inf, 1))
         tasks = [TaskRecord(f"t{i}", f"i{i}", "rate", ("cls",)) for i in range(n)]
         said = [Answer(task, who, 1 + 4 * score) for who in ("anna", "bo")
                 for task, score in zip(tasks, scores, strict=True)]  # fmt: skip

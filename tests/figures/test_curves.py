@@ -345,6 +345,17 @@ def test_layers_are_in_order_and_methods_without_stand_beside() -> None:
     assert notes(figure).endswith("1 undefined not drawn.")
 
 
+def test_scores_without_an_interval_do_not_stretch_the_axis() -> None:
+    few = layered().assign(ceiling=np.nan)
+    few.loc[few["method"] == "ig", ["value", "low", "high"]] = [2.0, np.nan, np.nan]
+    figure = draw_layer_progression(few, metric="iou@90")
+    assert figure.axes[0].get_ylim()[1] == pytest.approx(0.5 * 1.05)
+    assert "1 without an interval beyond the axis" in notes(figure)
+    bare = draw_layer_progression(few.drop(columns=["low", "high"]), metric="iou@90")
+    assert bare.axes[0].get_ylim()[1] == pytest.approx(2 * 1.05)
+    assert "beyond the axis" not in notes(bare)
+
+
 def test_the_metric_is_read_off_the_table() -> None:
     table = layered()
     table.attrs["metric"] = "coverage"

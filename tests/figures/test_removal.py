@@ -59,6 +59,18 @@ def test_areas_that_are_given_have_intervals_and_doubts() -> None:
     assert notes(figure.axes[0]).startswith("lower is better")
 
 
+def test_an_area_without_an_interval_does_not_stretch_the_axis() -> None:
+    nan = np.nan
+    areas = {"method": ["cls", "random"], "measure": ["insertion"] * 2, "value": [9.0, 0.5],
+             "low": [nan, 0.4], "high": [nan, 0.6]}  # fmt: skip
+    ax = draw_removal_curves(small(), areas).axes[1]
+    assert marks(ax, ">") == [(0.6, 0)]
+    assert ax.get_xlim()[1] < 0.7
+    assert notes(ax) == "bars: 95% intervals; arrows: beyond the axis, without an interval"
+    bare = {name: areas[name] for name in ("method", "measure", "value")}
+    assert draw_removal_curves(small(), bare).axes[1].get_xlim()[1] > 9
+
+
 def test_what_is_better_is_as_the_analysis_says() -> None:
     assert {name for name, one in _MEASURES.items() if one.lower} == {
         name for name in CURVES if BETTER[name] == "lower"

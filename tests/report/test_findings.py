@@ -134,7 +134,7 @@ def test_the_guides_rules_judge_the_best_line(scored: Scored) -> None:
     assert rules[-1].value == "not known"
 
 
-def _answers(scored: Scored, wrong: int) -> pd.DataFrame:
+def _make_correctness(scored: Scored, wrong: int) -> pd.DataFrame:
     """Return answers made up for demo/cnn, so many of them wrong."""
     images = scored.values().index
     return pd.DataFrame({"model": "demo/cnn", "image": images, "probability": 0.9,
@@ -145,7 +145,7 @@ def _answers(scored: Scored, wrong: int) -> pd.DataFrame:
 def test_the_rule_of_right_and_wrong_reads_the_table(results: Results, scored: Scored) -> None:
     name = next(one for one in scored.names(baselines=False) if one.startswith("demo/cnn"))
     line = scored.about.set_index("name").loc[name]
-    table = correct_and_wrong(results, scored.metric, predictions=_answers(scored, 6))
+    table = correct_and_wrong(results, scored.metric, predictions=_make_correctness(scored, 6))
     rule = guide_rules(scored, table)[1][-1]
     row = table[(table["method"] == line["method"]) & (table["target"] == line["target"])].iloc[0]
     ends = f"95% interval {number(row['low'])} to {number(row['high'])}"
@@ -155,7 +155,7 @@ def test_the_rule_of_right_and_wrong_reads_the_table(results: Results, scored: S
 
 
 def test_too_few_wrong_predictions_are_not_judged(results: Results, scored: Scored) -> None:
-    table = correct_and_wrong(results, scored.metric, predictions=_answers(scored, 4))
+    table = correct_and_wrong(results, scored.metric, predictions=_make_correctness(scored, 4))
     rule = guide_rules(scored, table)[1][-1]
     assert "no difference (too few images: " in rule.value
     assert "4 wrong, a difference needs 5 of each)" in rule.value

@@ -70,7 +70,7 @@ def test_comparisons_say_when_layers_were_chosen_by_halves() -> None:
     for halves in (False, True):
         found = words.margin_words(gap()._replace(halves=halves), "iou@90")
         assert ("layers chosen by halves" in found.text) == halves
-        split = words.baseline_words(replace(against(), split=halves), [])
+        split = words.describe_baseline(replace(compare_baseline(), split=halves), [])
         assert ("split-half selection" in split.text) == halves
     score = Score("a", 0.3, 0.2, 0.4, 9, chance=0.1)
     assert "0.300 is 3.0 times" in words.chance_words(score, "iou@90").text
@@ -127,7 +127,7 @@ def test_other_images_maps(p: float, tone: str) -> None:
 # --- baselines -----------------------------------------------------------------------------------
 
 
-def against(difference: float = 0.1, p: float = 0.01) -> BaselineComparison:
+def compare_baseline(difference: float = 0.1, p: float = 0.01) -> BaselineComparison:
     ends = difference - 0.05, difference + 0.05
     return BaselineComparison("iou@90", "a", 0.3, "", "b", 0.2, "", difference, *ends, p, 50)
 
@@ -144,16 +144,16 @@ def against(difference: float = 0.1, p: float = 0.01) -> BaselineComparison:
 def test_the_best_baseline_is_beaten_or_not(
     difference: float, p: float, tone: str, said: str
 ) -> None:
-    found = words.baseline_words(against(difference, p), [])
+    found = words.describe_baseline(compare_baseline(difference, p), [])
     assert found.tone == tone
     assert said in found.text
 
 
 def test_all_lines_are_counted_against_the_best_baseline() -> None:
     others = [gap(0.1), gap(-0.1), gap(0.1, 0.2), gap(0.1, NAN), gap(0.2)]
-    text = words.baseline_words(against(), others).text
+    text = words.describe_baseline(compare_baseline(), others).text
     assert "Of all 5 lines, 2 are shown to be better than b, 1 to be worse, and 2 cannot" in text
-    assert "Of all" not in words.baseline_words(against(), others[:1]).text
+    assert "Of all" not in words.describe_baseline(compare_baseline(), others[:1]).text
 
 
 def test_other_metrics_are_told_with_ranks_and_baselines() -> None:

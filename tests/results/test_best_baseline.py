@@ -35,7 +35,7 @@ SENTENCE = (
 )
 
 
-def chosen_by_halves(made: Made, metric: str, model: str, sign: int) -> dict[str, float]:
+def compute_split_half(made: Made, metric: str, model: str, sign: int) -> dict[str, float]:
     """Return the score of each image by the layer of cls that is best on the other half."""
     half = halves(made)
     layers = {
@@ -72,7 +72,7 @@ def test_the_difference_is_paired_by_image_with_layers_chosen_by_halves(
     }
     values = {name: [score[0] for score in units.values()] for name, units in baselines.items()}
     base = max(values, key=lambda name: sign * np.nanmean(values[name]))
-    own = chosen_by_halves(made, metric, first["model"], sign)
+    own = compute_split_half(made, metric, first["model"], sign)
     theirs = {image: score[0] for (image,), score in baselines[base].items()}
     gaps = [own[image] - theirs[image] for image in own]
 

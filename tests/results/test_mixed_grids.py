@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sightline.analysis import (
+    against_chance,
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
 from sightline.results import Results, open_results
 from sightline.results.leaderboard import GRIDS
 from tests.analysis import stores
@@ -122,3 +129,31 @@ def test_layers_of_one_network_on_different_grids_are_named(fitted: Results) -> 
 def test_percentiles_of_lines_on_different_grids_are_named(fitted: Results) -> None:
     assert fitted.percentile_sweep("iou").attrs["warnings"] == (GRIDS,)
     assert fitted.percentile_sweep("iou", model="demo/vit").attrs["warnings"] == ()
+
+
+def test_scores_by_accuracy_of_models_on_different_grids_are_named(fitted: Results) -> None:
+    images = [image for (image,) in fitted.query("SELECT image FROM images").to_numpy()]
+    known = pd.DataFrame(
+        [
+            {"model": model, "image": image, "label": "a", "correct": place % 2 == 0,
+             "probability": 0.5}
+            for model in ("demo/vit", "demo/vit-dino")
+            for place, image in enumerate(images)
+        ]
+    )  # fmt: skip
+    for table in (correct_and_wrong, compute_accuracy_scatter, class_scatter):
+        both = table(fitted, predictions=known)
+        assert GRIDS in both.attrs["warnings"]
+        alone = table(fitted, predictions=known[known["model"] == "demo/vit"])
+        assert alone.attrs["warnings"] == ()
+
+
+def test_tests_against_chance_of_maps_on_different_grids_are_named(tmp_path: Path) -> None:
+    write_data(tmp_path / "data")
+    store = run_sized(tmp_path, [(4, 4)] * 6, [(8, 8)] * 6, resolution="grid")
+    with open_results(store) as results:
+        assert against_chance(results, permutations=99).attrs["warnings"] == (GRIDS,)
+        alone = against_chance(results, permutations=99, method="m0")
+        assert alone.attrs["warnings"] == ()
+        paired = against_chance(results, permutations=99, against="m0")
+        assert paired.attrs["warnings"] == (GRIDS,)

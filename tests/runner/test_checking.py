@@ -81,7 +81,7 @@ def test_maps_are_checked_at_the_last_layer_and_with_the_first_seed(whole: Plan)
     assert other == (0, 3)
 
 
-def chosen(layer: int, **change: Any) -> dict[str, Any]:
+def make_checked_layer(layer: int, **change: Any) -> dict[str, Any]:
     return {
         "model": "demo/cnn",
         "method": "gradcam",
@@ -90,24 +90,24 @@ def chosen(layer: int, **change: Any) -> dict[str, Any]:
     } | change
 
 
-def layers_of(plan: Plan) -> list[tuple[int | None, ...]]:
+def list_layers(plan: Plan) -> list[tuple[int | None, ...]]:
     return [one.layers for one in checks_of(plan) if one.method == "gradcam"]
 
 
 def test_best_layers_are_checked_alone_or_next_to_those_of_the_study() -> None:
-    best = plan_of({"parts": {"layers": "best", "best_layers": [chosen(0)]}})
-    assert layers_of(best) == [(0,)]
+    best = plan_of({"parts": {"layers": "best", "best_layers": [make_checked_layer(0)]}})
+    assert list_layers(best) == [(0,)]
     assert {one.layers for one in checks_of(best) if one.method != "gradcam"} == {(None,)}
     last = plan_of(["parts"])
-    both = plan_of({"parts": {"best_layers": [chosen(0)]}})
-    assert layers_of(both) == [(2,), (0,)]
+    both = plan_of({"parts": {"best_layers": [make_checked_layer(0)]}})
+    assert list_layers(both) == [(2,), (0,)]
     # Nothing that was checked before is checked again.
     assert {one.key for one in (*checks_of(last), *checks_of(best))} == {
         one.key for one in checks_of(both)
     }
-    assert layers_of(plan_of({"parts": {"best_layers": [chosen(2)]}})) == [(2,)]
-    every = plan_of({"parts": {"layers": "all", "best_layers": [chosen(0)]}})
-    assert layers_of(every) == [(0, 1, 2, 3)]
+    assert list_layers(plan_of({"parts": {"best_layers": [make_checked_layer(2)]}})) == [(2,)]
+    every = plan_of({"parts": {"layers": "all", "best_layers": [make_checked_layer(0)]}})
+    assert list_layers(every) == [(0, 1, 2, 3)]
 
 
 def test_best_layers_of_maps_without_a_class_serve_every_target() -> None:
@@ -123,8 +123,8 @@ def test_best_layers_of_maps_without_a_class_serve_every_target() -> None:
 
 def test_best_layers_must_be_known_and_scored() -> None:
     with pytest.raises(InputError, match=r"gradcam: layer must be one that .* \(0, 2\), got 1"):
-        plan_of({"parts": {"best_layers": [chosen(1)]}})
-    other = chosen(0, method="cls")
+        plan_of({"parts": {"best_layers": [make_checked_layer(1)]}})
+    other = make_checked_layer(0, method="cls")
     with pytest.raises(
         InputError, match="none of demo/cnn gradcam target predicted; `sightline sa"
     ):

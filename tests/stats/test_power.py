@@ -16,14 +16,14 @@ Floats = NDArray[np.float64]
 ROUNDS = 4000
 
 
-def gaps_of(n: int, seed: int = 0) -> np.ndarray:
+def make_gaps(n: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(0.01, 0.05, n)
 
 
 @pytest.mark.parametrize("n", [6, 12, 30, 139])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 8])
 def test_power_is_that_of_the_noncentral_t(n: int, alpha: float) -> None:
-    gaps = gaps_of(n)
+    gaps = make_gaps(n)
     for difference in (-0.03, 0.0, 0.01, 0.05):
         shift = difference / gaps.std(ddof=1) * n**0.5
         most = stats.t.ppf(1 - alpha / 2, n - 1)
@@ -35,12 +35,12 @@ def test_power_is_that_of_the_noncentral_t(n: int, alpha: float) -> None:
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 def test_the_detectable_difference_has_the_power_asked_for(power: float) -> None:
     for n in (6, 30, 1000):
-        least = compute_detectable_difference(gaps_of(n), power=power)
-        assert compute_power(least, gaps_of(n)) == pytest.approx(power, abs=1e-9)
-    wider = compute_detectable_difference(3 * gaps_of(30))
-    assert wider == pytest.approx(3 * compute_detectable_difference(gaps_of(30)))
-    huge = compute_detectable_difference(1e200 * gaps_of(30))
-    assert huge == pytest.approx(1e200 * compute_detectable_difference(gaps_of(30)))
+        least = compute_detectable_difference(make_gaps(n), power=power)
+        assert compute_power(least, make_gaps(n)) == pytest.approx(power, abs=1e-9)
+    wider = compute_detectable_difference(3 * make_gaps(30))
+    assert wider == pytest.approx(3 * compute_detectable_difference(make_gaps(30)))
+    huge = compute_detectable_difference(1e200 * make_gaps(30))
+    assert huge == pytest.approx(1e200 * compute_detectable_difference(make_gaps(30)))
 
 
 @pytest.mark.parametrize("n", [12, 30])
@@ -67,12 +67,12 @@ def test_what_cannot_be_computed_is_not_a_number() -> None:
     for few in ([0.1] * 5, [0.1, 0.2, math.nan, 0.3, 0.1, 0.0], [0.0] * 9, [0.1] * 9, []):
         assert math.isnan(compute_detectable_difference(few))
         assert math.isnan(compute_power(0.1, few))
-    gaps = gaps_of(8)
+    gaps = make_gaps(8)
     assert compute_power(0.05, [*gaps, math.nan]) == compute_power(0.05, gaps)
 
 
 def test_what_does_not_fit_is_named() -> None:
-    gaps = gaps_of(9)
+    gaps = make_gaps(9)
     with pytest.raises(InputError, match="alpha must be between 0 and 1; got 1"):
         compute_power(0.1, gaps, alpha=1)
     with pytest.raises(InputError, match=r"power must be above alpha .* below 1; got"):

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from sightline.analysis._material import Material
 
-__all__ = ["bias_table"]
+__all__ = ["build_bias_table"]
 
 _COLUMNS = ("difference", "low", "high", "p", "p_holm", "detectable", "n", "undefined", "reason")
 
 
-def bias_table(material: Material) -> pd.DataFrame:
+def build_bias_table(material: Material) -> pd.DataFrame:
     """Return by configuration and set of labels how far the gold scores are from the others."""
     import pandas as pd
 

@@ -130,7 +130,10 @@ def _compare_with_gold(ious: pd.DataFrame, sets: Sets) -> dict[str, float]:
     keys = ("difference", "low", "high", "p")
     if sets.gold is None or not len(ious):
         return {f"gold_{key}": math.nan for key in keys}
-    gaps = [compute_label_bias(row, sets.gold, strata=sets.strata) for row in ious.to_numpy()]
+    gaps = [
+        compute_label_bias(row, sets.gold, strata=sets.strata, limits=sets.limits)
+        for row in ious.to_numpy()
+    ]
     least, most = gaps[0], gaps[-1]
     if len(gaps) > 1 and least.difference >= 0 >= most.difference:
         return dict(

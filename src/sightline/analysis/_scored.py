@@ -39,10 +39,10 @@ def lines_table(material: Material) -> pd.DataFrame:
                 "high": span.high,
                 **means,
                 "coverage_chance": mean(images["area"]),
-                "region_iou": _over_regions(regions, "iou", instances),
-                "region_recall": _over_regions(regions, "recall", instances),
-                "region_lift": _over_regions(regions, "lift", instances),
-                "label_recall": _over_regions(regions, "recall", None, "image_label"),
+                "region_iou": _average_regions(regions, "iou", instances),
+                "region_recall": _average_regions(regions, "recall", instances),
+                "region_lift": _average_regions(regions, "lift", instances),
+                "label_recall": _average_regions(regions, "recall", None, "image_label"),
                 "flagged": flags.share,
                 "n": int(images["iou"].notna().sum()),
                 "undefined": int(images["iou"].isna().sum()),
@@ -52,7 +52,7 @@ def lines_table(material: Material) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("iou", ascending=False, ignore_index=True, kind="stable")
 
 
-def _over_regions(
+def _average_regions(
     regions: pd.DataFrame,
     score: str,
     instances: dict[tuple[str, str], int] | None,

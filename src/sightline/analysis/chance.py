@@ -25,7 +25,7 @@ from sightline.records import InputError
 from sightline.results import format_baseline_comparison
 from sightline.results._lines import make_lines
 from sightline.results._wording import beside
-from sightline.results.leaderboard import so_far, with_note
+from sightline.results.leaderboard import find_warnings, list_map_keys, so_far, with_note
 from sightline.stats.chance import iou_references
 from sightline.stats.nulls import (
     CrossScores,
@@ -146,10 +146,16 @@ def against_chance(
         metric, model=model, method=method, layer=layer, target=target, head=head
     )
     frame.attrs["best_baseline"] = None if best is None else best.to_dict()
-    told = [sentence(frame_of_lines(found, name, null), name, null)]
-    told += [] if best is None else [format_baseline_comparison(best)]
-    frame.attrs["sentence"] = " ".join(told)
-    return with_note(frame, *notes(found, null, images), beside(name), so_far(tables))
+    sentences = [sentence(frame_of_lines(found, name, null), name, null)]
+    sentences += [] if best is None else [format_baseline_comparison(best)]
+    frame.attrs["sentence"] = " ".join(sentences)
+    return with_note(
+        frame,
+        *notes(found, null, images),
+        beside(name),
+        so_far(tables),
+        warnings=find_warnings(tables, list_map_keys(lines)),
+    )
 
 
 class _Drawn(NamedTuple):

@@ -150,7 +150,7 @@ def add_best_layers(
     found.attrs = dict(table.attrs)
     found.insert(list(found).index("layer") + 1, "best_layer", layer_column(layers))
     name = str(results._tables.name(metric))
-    return with_note(found, str(table.attrs.get("note", "")), *_differences(found, name))
+    return with_note(found, str(table.attrs.get("note", "")), *_format_differences(found, name))
 
 
 def find_unchecked(table: pd.DataFrame) -> list[tuple[str, str, int]]:
@@ -177,7 +177,7 @@ def find_unchecked(table: pd.DataFrame) -> list[tuple[str, str, int]]:
     return found
 
 
-def _differences(table: pd.DataFrame, metric: str) -> Iterator[str]:
+def _format_differences(table: pd.DataFrame, metric: str) -> Iterator[str]:
     """Yield, for the note of a table, where the best layer was not checked."""
     found = find_unchecked(table)
     for name, layers, best in found[:_SHOWN]:

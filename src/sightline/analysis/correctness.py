@@ -15,7 +15,7 @@ from sightline.results._lines import make_lines
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
-    keys_of_lines,
+    list_map_keys,
     so_far,
     with_note,
 )
@@ -102,7 +102,7 @@ def correct_and_wrong(
         "better where right shows plausibility, not faithfulness: a map may fit what people marked "
         "for reasons that have nothing to do with the prediction",
         so_far(results._tables),
-        warnings=find_warnings(results._tables, keys_of_lines(lines)),
+        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -152,6 +152,7 @@ def class_scatter(
         f"accuracy of the model and mean {notes[0]} on the images of each class",
         *notes[1:],
         so_far(results._tables),
+        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -183,7 +184,7 @@ def compute_accuracy_scatter(
         If it is of no prediction known whether it is right.
     """
     lines, table, notes = _judged_lines(results, metric, layer, predictions)
-    rows = [_accuracy(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
+    rows = [_compute_accuracy(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
     frame = _with_lines(lines, rows, _ACCURACY)
     frame.attrs["metric"] = notes[0]
     return with_note(
@@ -194,6 +195,7 @@ def compute_accuracy_scatter(
         "models differ in more than accuracy: a trend over a few models is no evidence that one "
         "causes the other",
         so_far(results._tables),
+        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -250,12 +252,12 @@ def _of_lines(table: pd.DataFrame, count: int) -> list[pd.DataFrame]:
 
 def _sides(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
     """Return the scores of one line where the model is right and where it is wrong."""
-    rows = _defined(rows)
+    rows = _select_defined(rows)
     values = rows["value"].to_numpy(np.float64)
     right = rows["correct"].to_numpy(np.bool_)
     spec = METRICS[metric.partition("@")[0]]
     options: dict[str, Any] = {
-        "kind": _kind(metric),
+        "kind": _get_kind(metric),
         "confidence": confidence,
         "limits": spec.range,
         "names": ("right", "wrong"),
@@ -284,13 +286,14 @@ def _explain(plain: GroupDifference, adjusted: GroupDifference) -> str:
     return "; ".join(filter(None, (plain.reason, f"adjusted: {adjusted.reason}")))
 
 
-def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
+def _compute_accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, Any]:
     """Return the accuracy of one line's model and its mean score, on the same images."""
-    rows = _defined(rows).sort_values("image", kind="stable")  # drawn as for the leaderboard
+    # In the order of the leaderboard, for the same resamples.
+    rows = _select_defined(rows).sort_values("image", kind="stable")
     right = interval(rows["correct"].to_numpy(np.float64), kind="share", confidence=confidence)
     score = interval(
         rows["value"].to_numpy(np.float64),
-        kind=_kind(metric),
+        kind=_get_kind(metric),
         confidence=confidence,
         limits=METRICS[metric.partition("@")[0]].range,
     )
@@ -306,12 +309,12 @@ def _accuracy(rows: pd.DataFrame, metric: str, confidence: float) -> dict[str, A
     }
 
 
-def _defined(rows: pd.DataFrame) -> pd.DataFrame:
+def _select_defined(rows: pd.DataFrame) -> pd.DataFrame:
     found: pd.DataFrame = rows[np.isfinite(rows["value"].to_numpy(np.float64))]
     return found
 
 
-def _kind(metric: str) -> Kind:
+def _get_kind(metric: str) -> Kind:
     return "share" if METRICS[metric.partition("@")[0]].share else "mean"
 
 

@@ -263,7 +263,7 @@ def faithfulness_of(frame: pd.DataFrame, *, confidence: float = 0.95) -> pd.Data
     rows = of_check(frame, "faithfulness")
     rows = rows[rows["measure"].isin(BETTER).to_numpy()]
     names, table = side_by_side(rows, [*_NAMES, "measure"])
-    least, most = _limits(table, [name[-1] for name in names])
+    least, most = _get_limits(table, [name[-1] for name in names])
     found = intervals(table, confidence=confidence, limits=(least, most))
     beside = [_random_place(name, names) for name in names]
     compared = [
@@ -300,7 +300,7 @@ def faithfulness_of(frame: pd.DataFrame, *, confidence: float = 0.95) -> pd.Data
     )
 
 
-def _limits(
+def _get_limits(
     table: NDArray[np.float64], measures: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the range of each column's measure.
@@ -349,7 +349,7 @@ def curves_of(frame: pd.DataFrame, measure: str, *, confidence: float = 0.95) ->
     if rows.empty:
         raise InputError(f"faithfulness was not measured by {measure!r}")
     names, table = side_by_side(rows, [*_NAMES, "point"])
-    limits = _limits(table, [measure] * len(names))
+    limits = _get_limits(table, [measure] * len(names))
     found = intervals(table, confidence=confidence, limits=limits)
     lines = [
         {

@@ -227,11 +227,11 @@ def _sets(report: SparsityReport) -> str:
     return (
         f"<section><h2>Results on every set of labels</h2>"
         f"<p>Mean {escape(report.metric)} of the same maps with 95% intervals over images.</p>"
-        f"{joined}{charts}{_bias(report)}{boxed}</section>"
+        f"{joined}{charts}{_render_bias(report)}{boxed}</section>"
     )
 
 
-def _bias(report: SparsityReport) -> str:
+def _render_bias(report: SparsityReport) -> str:
     """Show gold minus other labels on the gold images, and what can be said of it."""
     if not len(report.bias):
         return ""
@@ -315,7 +315,7 @@ def _pairs(report: SparsityReport) -> str:
                 escape(_method(method_of(one), one["layer_a"], one["layer_b"])),
                 _span(one["difference"], one["low"], one["high"]),
                 f"{_p(one['p'])} ({_p(one['p_holm'])})",
-                _test_under_dropout(one),
+                _format_dropout_test(one),
                 _span(one["recall"], one["recall_low"], one["recall_high"]),
                 _span(one["coverage"], one["coverage_low"], one["coverage_high"]),
                 "–" if math.isnan(one["same_sign"]) else f"{one['same_sign']:.1%}",
@@ -338,7 +338,7 @@ def _pairs(report: SparsityReport) -> str:
     )
 
 
-def _test_under_dropout(one: dict[str, Any]) -> str:
+def _format_dropout_test(one: dict[str, Any]) -> str:
     """Return the median p-value of the draws, and how many are significant."""
     if math.isnan(one["p_dropout"]):
         return "–"

@@ -204,7 +204,7 @@ def sanity_of(
     for line in _lines(frame, measure, reading, way):
         cross = line.of("reference", "cross")
         table, images = _by_draw(_last(line.of("randomisation", way)))
-        whole = crossed_mean(table, confidence=confidence, limits=_limits(measure))
+        whole = crossed_mean(table, confidence=confidence, limits=_get_limits(measure))
         gap = _gap(table, _pairs(cross, images, partners), confidence, measure)
         rows.append({**line.names, **line.beside(), **_figures(whole, gap), "cascade": line.rule()})
     found = framed(rows, _SANITY)
@@ -233,7 +233,7 @@ def cascade_of(
         for stage in sorted({int(one) for one in part["stage"]}):
             some = part[(part["stage"] == stage).to_numpy()]
             table = _by_draw(some)[0]
-            whole = crossed_mean(table, confidence=confidence, limits=_limits(measure))
+            whole = crossed_mean(table, confidence=confidence, limits=_get_limits(measure))
             rows.append(
                 {
                     **same,
@@ -344,14 +344,14 @@ def _pairs(cross: pd.DataFrame, images: Sequence[str], partners: Partners | None
     return Pairs(np.array(first, np.intp), np.array(second, np.intp), values)
 
 
-def _limits(measure: str) -> tuple[float, float]:
+def _get_limits(measure: str) -> tuple[float, float]:
     """Return the range of a similarity: that of a correlation, but for the share of pixels."""
     return (0.0, 1.0) if measure == "overlap" else (-1.0, 1.0)
 
 
 def _gap(table: NDArray[np.float64], pairs: Pairs, confidence: float, measure: str) -> Crossed:
     """Return how much more similar maps are than those of two images."""
-    least, most = _limits(measure)
+    least, most = _get_limits(measure)
     limits = least - most, most - least
     found = crossed_difference(table, pairs, confidence=confidence, limits=limits)
     if len(pairs.values):

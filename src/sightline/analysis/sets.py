@@ -102,10 +102,13 @@ class Sets:
         if self.gold is None or other is None:
             return None
         bias = compute_label_bias(
-            other, self.gold, strata=self.strata, alpha=ALPHA / configurations
+            other,
+            self.gold,
+            strata=self.strata,
+            alpha=ALPHA / configurations,
+            limits=self.limits,
         )
-        low, high = np.clip((bias.low, bias.high), -1, 1).tolist()
-        return asdict(replace(bias, low=low, high=high))
+        return asdict(bias)
 
 
 def _minus(a: Floats | None, b: Floats | None) -> Floats | None:

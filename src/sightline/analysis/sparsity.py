@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis._bias import bias_table
+from sightline.analysis._bias import build_bias_table
 from sightline.analysis._labelled import counts_table, labelling_table, pu_table
 from sightline.analysis._material import Material, names, or_none, shown_of
 from sightline.analysis._paired import deltas_tables
@@ -240,7 +240,7 @@ def _report(material: Material, width: float | None) -> SparsityReport:
         "pu": pu_table(material, counts),
         "labelling": labelling_table(material),
         "sets": _sets_table(material),
-        "bias": bias_table(material),
+        "bias": build_bias_table(material),
     }
     for frame in found.values():
         if "layer" in frame:
@@ -283,14 +283,14 @@ def _note(material: Material) -> str:
         if chosen
         else "",
         "labels are left out for the first seed of lines that have several" if drawn else "",
-        _region_means(material),
+        _describe_region_means(material),
         _partly(material),
         so_far(material.scenes.results._tables),
     )
     return "; ".join(part for part in parts if part)
 
 
-def _region_means(material: Material) -> str:
+def _describe_region_means(material: Material) -> str:
     """State which mean of single regions each column estimates."""
     if material.count_instances() is not None:
         over = "over regions (each image and label weighs as many as its known instances)"

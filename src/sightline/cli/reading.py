@@ -11,9 +11,9 @@ from sightline.cli.options import JsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
-    best_baseline_lines,
     compact,
     difference_blocks,
+    format_best_baseline,
     frame_blocks,
     frame_records,
     layer_lines,
@@ -125,13 +125,13 @@ def show_store(
     title = f"{name}: {_LINES.get(by, '{metric}').format(metric=metric)}"
     if show_all:
         heading, table, *notes = frame_blocks(frame, title, len(frame), whole=True)
-        show(heading, table, *best_baseline_lines(frame), *notes)
+        show(heading, table, *format_best_baseline(frame), *notes)
     elif by == "leaderboard":
         show(*leaderboard_blocks(frame, name))
     elif by == "layers":
         frame.attrs["note"] = without_intervals(frame.attrs["note"])
         more = "Every score with its interval: --all."
-        show(*layer_lines(frame), *best_baseline_lines(frame), *note_lines(frame), more)
+        show(*layer_lines(frame), *format_best_baseline(frame), *note_lines(frame), more)
     else:
         show(*frame_blocks(compact(frame), title, more=_NARROW))
 

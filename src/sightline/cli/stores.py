@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHOWN_LINES",
-    "best_baseline_lines",
     "compact",
     "comparison_blocks",
     "demo_lines",
     "difference_blocks",
     "finished_lines",
+    "format_best_baseline",
     "frame_blocks",
     "frame_records",
     "layer_lines",
@@ -113,10 +113,10 @@ def leaderboard_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]"
     """Return a leaderboard; baselines that are alike for several models share a line."""
     shown = _counted_once(compact(merged(frame)))
     heading, table, *notes = frame_blocks(shown, f"{study}: {frame.attrs['metric']}", len(frame))
-    return [heading, table, *best_baseline_lines(frame), *notes]
+    return [heading, table, *format_best_baseline(frame), *notes]
 
 
-def best_baseline_lines(frame: "pd.DataFrame") -> list[str]:
+def format_best_baseline(frame: "pd.DataFrame") -> list[str]:
     """Return where the best configuration of a leaderboard lies relative to the best baseline."""
     found = frame.attrs.get("best_baseline")
     return [] if found is None else [found["sentence"]]

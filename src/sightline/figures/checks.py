@@ -197,11 +197,11 @@ def _sides(line: Line, metric: str, given: tuple[Gap, Gap] | None = None) -> _Si
         several = images if len(set(images)) < len(images) else None
         found.append(interval(one, images=several, kind=kind, limits=limits))
         values[name] = one[np.isfinite(one)]
-    plain, adjusted = given or (_difference(line, kind, limits), _NO_GAP)
+    plain, adjusted = given or (_compare_sides(line, kind, limits), _NO_GAP)
     return _Sides(line, found[0], found[1], values, plain, adjusted)
 
 
-def _difference(line: Line, kind: Kind, limits: tuple[float, float] | None) -> Gap:
+def _compare_sides(line: Line, kind: Kind, limits: tuple[float, float] | None) -> Gap:
     """Return right minus wrong, with one value per image, as `analysis.correct_and_wrong` does."""
     rows = line.rows.assign(value=numbers(line.rows, "value")).groupby("image", sort=False)
     found = compare_groups(
@@ -360,11 +360,12 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
     skipped, accuracies = 0, set()
     for one in sides:
         rows = one.line.rows.assign(image=one.line.rows["image"].astype(str))
-        rows = rows.sort_values("image", kind="stable")  # drawn as for the leaderboard
+        # In the order of the leaderboard, for the same resamples.
+        rows = rows.sort_values("image", kind="stable")
         several = rows["image"].tolist() if rows["image"].duplicated().any() else None
         values = numbers(rows, "value")
         score = interval(values, images=several, kind=kind, limits=limits)
-        right = interval(_accuracy_of(one.line), kind="share")
+        right = interval(_compute_correct(one.line), kind="share")
         if not np.isfinite((score.low, score.high, right.low, right.high)).all():
             skipped += 1
             continue
@@ -386,7 +387,7 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
     )
 
 
-def _accuracy_of(line: Line) -> NDArray[np.float64]:
+def _compute_correct(line: Line) -> NDArray[np.float64]:
     """Return for each image with a score whether the line's model is right on it."""
     rows = line.rows[np.isfinite(numbers(line.rows, "value"))]
     return rows.groupby("image")["correct"].first().to_numpy(np.float64)

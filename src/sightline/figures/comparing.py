@@ -241,7 +241,7 @@ def _board_rows(frame: pd.DataFrame, kept: NDArray[np.intp], metric: str) -> _Ro
     )
     looks = _group_looks(frame.iloc[kept])
     rows = _Rows(
-        _board_names(frame, keys, kept), value, low, high, chance[kept], ceiling, looks, []
+        _format_names(frame, keys, kept), value, low, high, chance[kept], ceiling, looks, []
     )
     near = rows.near_chance(metric)
     for i in range(len(kept)):
@@ -252,7 +252,7 @@ def _board_rows(frame: pd.DataFrame, kept: NDArray[np.intp], metric: str) -> _Ro
     return rows
 
 
-def _board_names(frame: pd.DataFrame, keys: Sequence[str], kept: NDArray[np.intp]) -> list[str]:
+def _format_names(frame: pd.DataFrame, keys: Sequence[str], kept: NDArray[np.intp]) -> list[str]:
     """Return the names of rows, with the layers that were chosen for them."""
     names = _short_names([keys[i] for i in kept])
     if "chosen" not in frame:
@@ -323,7 +323,7 @@ def draw_breakdown(
     table
         As `Results.feature_breakdown` or `Results.style_breakdown` give it: `label`, `value` and,
         where they are known, `low`, `high`, `chance`, `ceiling`, `n`; `name`, `layer`, `chosen`
-        of the line that it is about, the same in all rows. In place of `value` there may
+        of the line that it is about, the same in all rows. Instead of `value` there may
         be a column of the metric's own name: `iou` with the same others, or, say, `recall` with
         `recall_low`, `recall_high` and `recall_chance`.
     metric

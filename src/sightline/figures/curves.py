@@ -356,9 +356,10 @@ def create_iou_threshold_curves(
         _references(ax, levels, chosen, legend)
         ax.set_xlabel("Selected pixels, the highest first (% of the image)")
         ax.set_xticks(levels, [f"{one:g}" for one in levels])
-        _score_axis(ax, metric, chosen)
+        beyond = _score_axis(ax, metric, chosen)
         legend_beside(ax, legend.handles, legend.texts, legend.head)
-        notes = _sentence(_images_of(chosen), "bands: 95% intervals" if seen else "", *chosen.notes)
+        bands = "bands: 95% intervals" if seen else ""
+        notes = _sentence(_images_of(chosen), bands, *chosen.notes, beyond)
         title(ax, f"{metric} by threshold", f"{notes}." if notes else "")
         return figure_of(ax)
 
@@ -395,26 +396,46 @@ def _all_of(chosen: Chosen, *columns: str) -> NDArray[np.float64]:
     return np.asarray(values[np.isfinite(values)], np.float64)
 
 
+def _collect_held(chosen: Chosen) -> NDArray[np.float64]:
+    """Return what the y axis must hold: values with an interval, or all where none has one."""
+    every = _all_of(chosen, "low", "high", "chance")
+    values = [
+        numbers(line.rows, "value")[np.isfinite(numbers(line.rows, "low"))] for line in chosen.lines
+    ]
+    held = np.concatenate(values) if values else np.array([])
+    held = held[np.isfinite(held)]
+    return np.concatenate([held if len(held) else _all_of(chosen, "value"), every])
+
+
 def _is_far(chosen: Chosen) -> bool:
-    """Say whether the ceiling is so far above that lines would have no room below it."""
-    values, ceiling = _all_of(chosen, "value", "high", "chance"), _all_of(chosen, "ceiling")
+    """Return whether the ceiling is so far above that lines would have no room below it."""
+    values, ceiling = _collect_held(chosen), _all_of(chosen, "ceiling")
     if not len(values) or not len(ceiling):
         return False
     return bool(ceiling.max() > 1.5 * max(values.max(), 0.0))
 
 
-def _score_axis(ax: Axes, metric: str | None, chosen: Chosen) -> None:
-    """Let the y axis hold all but a far ceiling, and begin at 0 where no value is below."""
-    values = _all_of(chosen, "value", "low", "high", "chance")
+def _score_axis(ax: Axes, metric: str | None, chosen: Chosen) -> str:
+    """Set the limits of the y axis and return a note on values that it does not hold.
+
+    It holds all but a far ceiling and values without an interval, and begins at 0 where no value
+    is below.
+    """
+    values = _collect_held(chosen)
     far = _is_far(chosen)
     if not far:
         values = np.concatenate([values, _all_of(chosen, "ceiling")])
+    beyond = 0
     if len(values):
         low, high = min(float(values.min()), 0.0), float(values.max())
         room = (0.2 if far else 0.05) * (high - low) or 0.05
-        ax.set_ylim(low - (room if low < 0 else 0), high + room)
+        low, high = low - (room if low < 0 else 0), high + room
+        ax.set_ylim(low, high)
+        every = _all_of(chosen, "value")
+        beyond = int(((every < low) | (every > high)).sum())
     ax.set_ylabel(metric or "Score", parse_math=False)
     ax.grid(axis="y", color="#EEEEEE", lw=0.6)
+    return f"{beyond} without an interval beyond the axis" if beyond else ""
 
 
 def _images_of(chosen: Chosen) -> str:
@@ -543,25 +564,26 @@ def draw_layer_progression(
         seen = _draw_layers(ax, chosen, layers, legend, texts)
         _level_references(ax, chosen, legend)
         _layer_axis(ax, layers)
-        _score_axis(ax, metric, chosen)
+        beyond = _score_axis(ax, metric, chosen)
         legend_beside(ax, legend.handles, legend.texts, legend.head)
         notes = _sentence(
             _images_of(chosen),
             "bands: 95% intervals" if seen else "",
-            format_selection(_layer_choice(line) for line in chosen.lines),
+            format_selection(_describe_peak(line) for line in chosen.lines),
             *chosen.notes,
+            beyond,
         )
         title(ax, f"{metric or 'Score'} by layer", f"{notes}." if notes else "")
         return figure_of(ax)
 
 
 def _layer_text(line: Line, layer: float, value: float) -> str:
-    star = "*" if _layer_choice(line) else ""
+    star = "*" if _describe_peak(line) else ""
     at = f" at layer {layer:g}{star}" if np.isfinite(layer) else ""
     return f"{value:.2f}{at}  {line.label}"
 
 
-def _layer_choice(line: Line) -> str:
+def _describe_peak(line: Line) -> str:
     """Return how the layer in the legend was chosen; empty where there is one alone."""
     values, layers = numbers(line.rows, "value"), numbers(line.rows, "x")
     count = len(set(layers[np.isfinite(values) & np.isfinite(layers)].tolist()))

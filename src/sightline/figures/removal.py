@@ -216,6 +216,7 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
     blind = numbers(rows, "random", "areas")
     if np.isfinite(blind).any():
         ax.axvline(float(blind[np.isfinite(blind)].mean()), **_RANDOM)
+    least, most = _find_area_span(rows)
     for place, line in enumerate(chosen.lines):
         row = by_line.get(line.name)
         value = np.nan if row is None else _number(row, "value")
@@ -224,7 +225,10 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
                         ha="center", color=GREY, fontsize=8)  # fmt: skip
             continue
         bars(ax, [place], [_number(row, "low")], [_number(row, "high")], line.look, across=True)
-        ax.plot([value], [place], ls="none", **line.look.point, zorder=3)
+        point = line.look.point
+        if not least <= value <= most:
+            point = point | {"marker": ">" if value > most else "<"}
+        ax.plot([np.clip(value, least, most)], [place], ls="none", **point, zorder=3)
         if row is not None and _doubtful(row, line):
             ax.annotate("‡", (1, place), (2, 0), xycoords=("axes fraction", "data"), color=GREY,
                         textcoords="offset points", va="center", fontsize=7.5,
@@ -235,6 +239,16 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.locator_params(axis="x", nbins=4)
     ax.grid(axis="x", color=_GRID, lw=0.6)
+
+
+def _find_area_span(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return between which ends areas are drawn: those of the intervals, if there are any."""
+    ends = [numbers(rows, name, "areas") for name in ("low", "high", "random")]
+    if not np.isfinite(ends[0]).any():
+        return -np.inf, np.inf
+    known = np.concatenate(ends)
+    known = known[np.isfinite(known)]
+    return float(known.min()), float(known.max())
 
 
 def _number(row: Any, column: str) -> float:
@@ -275,6 +289,12 @@ def _has_bands(rows: pd.DataFrame, chosen: Chosen) -> bool:
 
 def _area_notes(areas: pd.DataFrame, measures: Sequence[str], chosen: Chosen) -> str:
     ends = "bars: 95% intervals" if np.isfinite(numbers(areas, "low")).any() else ""
+    spans = ((rows, _find_area_span(rows)) for _, rows in areas.groupby("measure"))
+    outside = any(
+        ((numbers(rows, "value") < least) | (numbers(rows, "value") > most)).any()
+        for rows, (least, most) in spans
+    )
+    beyond = "arrows: beyond the axis, without an interval" if outside else ""
     blind = "dashed: the random map" if np.isfinite(numbers(areas, "random")).any() else ""
     order = f"sorted by {_MEASURES[measures[0]].head.lower()}" if len(measures) > 1 else ""
     by_name = {line.name: line for line in chosen.lines}
@@ -283,7 +303,7 @@ def _area_notes(areas: pd.DataFrame, measures: Sequence[str], chosen: Chosen) ->
         for _, row in areas.iterrows()
     )
     doubt = "‡: not shown to be better than it" if some else ""
-    return "; ".join(part for part in (ends, blind, doubt, order) if part)
+    return "; ".join(part for part in (ends, beyond, blind, doubt, order) if part)
 
 
 CARDS = (

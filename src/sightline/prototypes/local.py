@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from sightline.prototypes._changes import checked_images, checked_maps
-from sightline.prototypes.perturbations import blended, changed_by
+from sightline.prototypes.perturbations import apply_perturbation, blended
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def _changed(
 ) -> Iterator[Tensor]:
     """Yield the copies of one batch of pairs: all modes of the first perturbation, and so on."""
     for perturbation in perturbations:
-        perturbed = changed_by(images, perturbation, maps)
+        perturbed = apply_perturbation(images, perturbation, maps)
         for mode in modes:
             yield blended(images, perturbed, maps, mode)
 

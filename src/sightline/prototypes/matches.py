@@ -24,8 +24,8 @@ __all__ = [
     "Nearest",
     "best_matches",
     "cell_similarities",
+    "find_matches",
     "first_maxima",
-    "matches_of",
     "nearest_images",
     "normalised",
     "prototype_classes",
@@ -222,10 +222,10 @@ def best_matches(
     torch.Size([2, 3, 2])
     """
     _check_count(count)
-    return matches_of(model, similarity_maps(model, pixels), count, classes)
+    return find_matches(model, similarity_maps(model, pixels), count, classes)
 
 
-def matches_of(
+def find_matches(
     model: Model, maps: Tensor, count: int = 1, classes: Tensor | None = None
 ) -> Matches:
     """Return `best_matches` of images whose `similarity_maps` are known."""
@@ -233,13 +233,13 @@ def matches_of(
     scores, places = _best_cells(maps)
     used = torch.tensor(prototypes_in_use(model), device=scores.device)
     if classes is not None:
-        scores = scores.masked_fill(~_belong(model, classes, scores), -torch.inf)
+        scores = scores.masked_fill(~_find_members(model, classes, scores), -torch.inf)
     order = used[scores[:, used].argsort(dim=1, descending=True, stable=True)[:, :count]]
     found = Matches(order, _cells(places.gather(1, order), maps), scores.gather(1, order))
     return found._replace(prototypes=order.masked_fill(found.scores == -torch.inf, -1))
 
 
-def _belong(model: Model, classes: Tensor, scores: Tensor) -> Tensor:
+def _find_members(model: Model, classes: Tensor, scores: Tensor) -> Tensor:
     """Return which prototypes belong to the class of each image: `(batch, prototypes)`."""
     weights = prototypes_of(model).class_weights.to(scores.device)
     if classes.shape != scores.shape[:1] or classes.is_floating_point():

@@ -23,15 +23,15 @@ __all__ = [
     "BOXES",
     "DIRECTIONS",
     "PERTURBATIONS",
+    "SIDES",
+    "THRESHOLD",
     "Param",
     "Perturbation",
     "PerturbationSpec",
-    "SIDES",
     "Step",
-    "THRESHOLD",
+    "apply_perturbation",
     "blend",
     "blended",
-    "changed_by",
     "default_perturbations",
     "perturb",
     "relevant_boxes",
@@ -365,10 +365,10 @@ def perturb(images: Tensor, perturbation: Perturbation, values: Tensor) -> Tenso
     from sightline.prototypes._changes import checked_images, checked_maps
 
     pixels = checked_images(images)
-    return changed_by(pixels, perturbation, checked_maps(values, pixels))
+    return apply_perturbation(pixels, perturbation, checked_maps(values, pixels))
 
 
-def changed_by(images: Tensor, perturbation: Perturbation, maps: Tensor) -> Tensor:
+def apply_perturbation(images: Tensor, perturbation: Perturbation, maps: Tensor) -> Tensor:
     """Return `perturb` of images and maps that were checked."""
     from sightline.prototypes._changes import CHANGES
 

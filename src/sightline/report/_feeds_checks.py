@@ -260,9 +260,9 @@ def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
     named = named_lines(store, measured)
     table = rows_of_choice(named[named["model"] == model], choice._replace(model=model))
     image = choice.image or store.examples().median
-    table = _with_one_layer(table)
-    known = dict(zip(_map_keys(table), table["name"], strict=True))
-    asked = [one for one in was_redrawn(store.results) if _entry_key(one) in known][:_ROWS]
+    table = _select_one_layer(table)
+    known = dict(zip(_list_map_keys(table), table["name"], strict=True))
+    asked = [one for one in was_redrawn(store.results) if _get_entry_key(one) in known][:_ROWS]
     sample = store.scenes.dataset.by_id(image)
     maps, note = redrawn_maps(store.results, asked, sample, size=_DRAWN, progress=store.progress)
     pairs = {known[one.model, one.method, one.target, one.layer]: one for one in maps}
@@ -295,7 +295,7 @@ def _draws(table: pd.DataFrame) -> str:
     return counted(int(seeds.max()) if len(seeds) else 0, "draw")
 
 
-def _with_one_layer(table: pd.DataFrame) -> pd.DataFrame:
+def _select_one_layer(table: pd.DataFrame) -> pd.DataFrame:
     """Return verdicts of one layer of each method: the best where it was checked, else the last."""
     best = table["layer"].eq(table["best_layer"]).fillna(value=False)
     order = table.assign(is_best=best).sort_values(["is_best", "layer"], kind="stable")
@@ -303,7 +303,7 @@ def _with_one_layer(table: pd.DataFrame) -> pd.DataFrame:
     return table.loc[sorted(kept)].reset_index(drop=True)
 
 
-def _map_keys(table: pd.DataFrame) -> list[tuple[Any, ...]]:
+def _list_map_keys(table: pd.DataFrame) -> list[tuple[Any, ...]]:
     """Return which map each row is about: model, method, target and layer."""
     return [
         (row["model"], row["method"], row["target"], get_layer(row))
@@ -318,7 +318,7 @@ def get_layer(row: Mapping[Any, Any]) -> int | None:
     return None if pd.isna(row["layer"]) else int(row["layer"])
 
 
-def _entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+def _get_entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return which map an entry of `was_redrawn` is about."""
     (layer,) = entry["layers"]
     return full_name(entry), entry["method"], entry["target"], layer

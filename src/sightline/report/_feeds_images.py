@@ -64,11 +64,11 @@ def _all_methods(store: StoreFigures, choice: Choice) -> Drawn:
         notes=notes,
         head=_head(store, image),
     )
-    _mark(figure, drawn)
+    _write_selection(figure, drawn)
     return Drawn(figure, table, f"{image}; {told(drawn, every)}")
 
 
-def _mark(figure: Figure, lines: Lines) -> None:
+def _write_selection(figure: Figure, lines: Lines) -> None:
     """Say below a figure of images how the layers that it names were chosen, if they were."""
     from sightline.figures.style import write_footnote
 
@@ -103,7 +103,7 @@ def _one_map(store: StoreFigures, choice: Choice, draw: Callable[..., Figure]) -
     figure = draw(
         store.pictures.image(image), view.values, view.mask, name=line.labels[0], sign=view.sign
     )
-    _mark(figure, line)
+    _write_selection(figure, line)
     return Drawn(figure, _metrics_of(store, line, image), told_one(line, image, view.note))
 
 
@@ -144,7 +144,7 @@ def _energy(store: StoreFigures, choice: Choice) -> Drawn:
         scores=scores,
     )  # fmt: skip
     if scores is None:
-        _mark(figure, line)
+        _write_selection(figure, line)
     table = _energy_table(line.names[0], image, view, scores)
     return Drawn(figure, table, told_one(line, image, view.note))
 
@@ -199,7 +199,7 @@ def _examples(store: StoreFigures, choice: Choice) -> Drawn:
         picture = store.pictures.image(image)
         examples.append(Example(picture, view.values, view.mask, caption, view.sign))
     figure = draw_examples(examples, head=line.labels[0])
-    _mark(figure, line)
+    _write_selection(figure, line)
     which = ", ".join(f"{row['example']} {row['image']}" for row in rows)
     return Drawn(figure, pd.DataFrame(rows), told_one(line, which))
 

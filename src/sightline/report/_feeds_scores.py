@@ -134,13 +134,13 @@ def _features(store: StoreFigures, choice: Choice) -> Drawn:
     import pandas as pd
 
     table = pd.DataFrame({name: one for name, one in columns.items() if one is not None})
-    table = _with_line(table, line)
+    table = _add_line_columns(table, line)
     named = f"{metric}@{token}" if token else metric
     figure = draw_breakdown(table, metric=named, what="label")
     return Drawn(figure, table, told_one(line, f"{named} of single regions"))
 
 
-def _with_line(table: pd.DataFrame, line: Lines) -> pd.DataFrame:
+def _add_line_columns(table: pd.DataFrame, line: Lines) -> pd.DataFrame:
     """Put the line that a breakdown is about beside its rows."""
     columns = line.columns()
     return table.assign(**{key: columns[key][0] for key in ("name", "layer", "chosen")})
@@ -195,7 +195,7 @@ def _styles(store: StoreFigures, choice: Choice) -> Drawn:
     from sightline.report.feeding import Drawn
 
     line = store.lines(choice).best()
-    table = _with_line(store.results.style_breakdown(choice.metric, **_words(line)), line)
+    table = _add_line_columns(store.results.style_breakdown(choice.metric, **_words(line)), line)
     figure = draw_breakdown(table, metric=str(line.lead), what="image label")
     return Drawn(figure, table, told_one(line, f"{line.lead} of images"))
 

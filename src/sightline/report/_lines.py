@@ -22,7 +22,7 @@ from sightline.results._wording import beside, ratio
 from sightline.results.leaderboard import (
     BEST_PERCENTILE,
     PERCENTILES,
-    percentile_quartiles,
+    compute_percentile_quartiles,
     ranked,
     with_note,
 )
@@ -159,7 +159,9 @@ class Lines:
         frame = ranked(name, scored)
         peaks = name.metric == "best_iou" and BEST_PERCENTILE in self.tables.names
         if peaks:
-            found = percentile_quartiles(line.scores for line in self._scored(BEST_PERCENTILE))
+            found = compute_percentile_quartiles(
+                line.scores for line in self._scored(BEST_PERCENTILE)
+            )
             frame = frame.assign(**found)
         frame.insert(0, "name", list(self.names))
         frame["models"] = list(self.models)

@@ -199,10 +199,10 @@ def sanity_html(table: pd.DataFrame) -> str:
         f"{', '.join(parts)}.{_blind_words(table)}{_few_words(table)}</p>"
     )
     warning = f'<div class="note"><p>{escape(NOT_FAITHFUL)}</p></div>'
-    return f"{lead}{_layer_note(table)}{_sanity_table(table)}{warning}"
+    return f"{lead}{_format_layer_note(table)}{_sanity_table(table)}{warning}"
 
 
-def _layer_note(table: pd.DataFrame) -> str:
+def _format_layer_note(table: pd.DataFrame) -> str:
     """Return which maps are not checked on the layer that the leaderboard reports."""
     sentences = [
         f"{name}: checked on {layers}; the leaderboard's best layer is {best}."
@@ -311,7 +311,7 @@ def faithfulness_html(table: pd.DataFrame) -> str:
     tables = "\n".join(
         _faithfulness_table(str(model), rows) for model, rows in table.groupby("model", sort=False)
     )
-    return f"{lead}{_layer_note(table)}{tables}{warning}"
+    return f"{lead}{_format_layer_note(table)}{tables}{warning}"
 
 
 def _faithfulness_table(model: str, table: pd.DataFrame) -> str:
@@ -371,7 +371,7 @@ def parts_html(table: pd.DataFrame) -> str:
         "Whether the network uses all that decides, or does so on other data, is not said."
     )
     made = table_html(heads, rows, label="Parts that decide", caption=caption)
-    return f"{_layer_note(table)}{made}"
+    return f"{_format_layer_note(table)}{made}"
 
 
 _PARTS = ("precision", "recall", "ap", "base")

@@ -146,7 +146,7 @@ def _of_best(
     if base is not None and compared is not None:
         others = gaps(scored, [(name, base) for name in names], p="p_holm")
         named = replace(compared, configuration=best, baseline=base)
-        said.append(words.baseline_words(named, others))
+        said.append(words.describe_baseline(named, others))
     else:
         said.append(words.no_baselines_words())
     if len(names) > 1:
@@ -486,7 +486,7 @@ def _correct_rule(scored: Scored, correctness: pd.DataFrame | None) -> GuideRule
         "shows plausibility, not faithfulness. The guide gives no bound for a difference, and does "
         "not ask how many predictions are wrong."
     )
-    found = _best_compared(scored, correctness)
+    found = _find_compared(scored, correctness)
     if found is None:
         value = "no line's model has predictions that are right and others that are wrong"
         value = "not known" if correctness is None else value
@@ -509,7 +509,7 @@ def _correct_rule(scored: Scored, correctness: pd.DataFrame | None) -> GuideRule
     return GuideRule(what, rule, value, guide, "–", ours, why)
 
 
-def _best_compared(
+def _find_compared(
     scored: Scored, correctness: pd.DataFrame | None
 ) -> tuple[str, dict[Any, Any]] | None:
     """Return the best line with a difference of right and wrong, or whose model errs, if any."""

@@ -345,7 +345,7 @@ def _checks(results: Results) -> list[tuple[str, str, tuple[str, ...]]]:
         seeds = len({one[2] for one in drawn if len(one) > 2})
         told = f"{_listed([_WAYS[way] for way in ways])}, {counted(seeds, 'time')}"
         text = _SANITY.format(ways=told, images=_images(results))
-        parts.append(("Sanity checks", text + _layers(results, "randomisation"), ()))
+        parts.append(("Sanity checks", text + _describe_layers(results, "randomisation"), ()))
     measures = dict.fromkeys(
         one for entry in made if entry["part"] == "faithfulness"
         for one in entry["options"].get("measures") or ()
@@ -353,10 +353,10 @@ def _checks(results: Results) -> list[tuple[str, str, tuple[str, ...]]]:
     if measures:
         items = tuple(_MEASURES[one] for one in _MEASURES if one in measures)
         text = _FAITHFULNESS.format(images=_images(results, "faithfulness"))
-        parts.append(("Faithfulness", text + _layers(results, "faithfulness"), items))
+        parts.append(("Faithfulness", text + _describe_layers(results, "faithfulness"), items))
     if any(one["part"] == "parts" for one in made):
         text = _PARTS.format(images=_images(results, "parts"))
-        parts.append(("Parts that decide", text + _layers(results, "parts"), ()))
+        parts.append(("Parts that decide", text + _describe_layers(results, "parts"), ()))
     return parts
 
 
@@ -366,7 +366,7 @@ def _images(results: Results, check: str = "randomisation") -> str:
     return counted(sum(len(one["images"]) for one in chunks), "image")
 
 
-def _layers(results: Results, check: str) -> str:
+def _describe_layers(results: Results, check: str) -> str:
     """Write which layers of methods with layers were checked."""
     section = results.study.get("checks", {}).get(check, {})
     layers = section.get("layers") or "last"

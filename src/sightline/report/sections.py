@@ -357,10 +357,10 @@ def _leaderboard(content: Content) -> str:
     if iou:
         caption += " Corrected: the share of the way from chance (0) to the ceiling (1)."
     table = table_html(heads, body, label=f"Leaderboard by {scored.metric}", caption=caption)
-    return f"{table}\n{_percentiles(scored)}\n{_figures(content, 'leaderboard')}"
+    return f"{table}\n{_render_percentiles(scored)}\n{_figures(content, 'leaderboard')}"
 
 
-def _percentiles(scored: Scored) -> str:
+def _render_percentiles(scored: Scored) -> str:
     """Show at which percentile the IoU of each line is largest; nothing where it is not stored."""
     rows = scored.of("best_iou") if "best_iou" in scored.metrics else None
     if rows is None or not rows["percentile_median"].notna().any():

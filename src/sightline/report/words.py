@@ -22,13 +22,13 @@ __all__ = [
     "Gap",
     "Score",
     "accuracy_words",
-    "baseline_words",
     "best_words",
     "ceiling_words",
     "chance_words",
     "chosen_words",
     "cropped_words",
     "cross_words",
+    "describe_baseline",
     "faithfulness_words",
     "few_words",
     "interval_words",
@@ -311,7 +311,7 @@ def cross_words(
                    "what they know of single images may be nothing.", "bad")  # fmt: skip
 
 
-def baseline_words(comparison: BaselineComparison, others: Sequence[Gap]) -> Finding:
+def describe_baseline(comparison: BaselineComparison, others: Sequence[Gap]) -> Finding:
     """Compare the best line with the best baseline, and count how the other lines fare.
 
     Parameters
@@ -323,7 +323,7 @@ def baseline_words(comparison: BaselineComparison, others: Sequence[Gap]) -> Fin
 
     Examples
     --------
-    >>> baseline_words(BaselineComparison("iou@90", "a", 0.2, baseline="b", p=0.3, n=9), []).tone
+    >>> describe_baseline(BaselineComparison("iou@90", "a", 0.2, baseline="b", p=0.3, n=9), []).tone
     'bad'
     """
     tones: dict[str, Tone] = {"better": "good", "untested": "doubt"}

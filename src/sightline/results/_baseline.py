@@ -96,19 +96,21 @@ def format_baseline_comparison(comparison: BaselineComparison, lead: str = "Best
     'Best: vit · cls · layer 9 (0.206), worse than the best baseline, centre (0.225): difference
     −0.019 (95% CI −0.031 to −0.008, p = 0.002, n = 120).'
     """
-    base = f"{comparison.baseline} ({_number(comparison.baseline_value)})"
+    base = f"{comparison.baseline} ({_format_number(comparison.baseline_value)})"
     if not comparison.configuration:
         return f"{lead}: no method is scored here; the best baseline of the run is {base}."
-    first = f"{lead}: {comparison.configuration} ({_number(comparison.value)})"
+    first = f"{lead}: {comparison.configuration} ({_format_number(comparison.value)})"
     if not comparison.baseline:
-        return f"{first}; the run has no baseline to compare it with.{_optimistic(comparison)}"
+        return (
+            f"{first}; the run has no baseline to compare it with.{_format_optimistic(comparison)}"
+        )
     if comparison.is_baseline and comparison.configuration == comparison.baseline:
-        return f"{first}, itself the best baseline of the run.{_optimistic(comparison)}"
+        return f"{first}, itself the best baseline of the run.{_format_optimistic(comparison)}"
     itself = "itself a baseline, " if comparison.is_baseline else ""
-    verdict, difference = _VERDICTS[comparison.verdict], _difference(comparison)
+    verdict, difference = _VERDICTS[comparison.verdict], _format_difference(comparison)
     return (
         f"{first}, {itself}{verdict} the best baseline, {base}: {difference}."
-        f"{_optimistic(comparison)}"
+        f"{_format_optimistic(comparison)}"
     )
 
 
@@ -120,27 +122,27 @@ _VERDICTS = {
 }
 
 
-def _difference(comparison: BaselineComparison) -> str:
+def _format_difference(comparison: BaselineComparison) -> str:
     """Return the difference with its interval, p-value and number of images."""
     if not comparison.n:
         return "no image has a score of both"
     if math.isnan(comparison.low) or math.isnan(comparison.high):
         span = "no interval"
     else:
-        span = f"95% CI {_number(comparison.low)} to {_number(comparison.high)}"
-    parts = [span, _p_value(comparison), f"n = {comparison.n:,}"]
+        span = f"95% CI {_format_number(comparison.low)} to {_format_number(comparison.high)}"
+    parts = [span, _format_p_value(comparison), f"n = {comparison.n:,}"]
     if comparison.split:
         parts.append("split-half selection")
-    return f"difference {_number(comparison.difference)} ({', '.join(parts)})"
+    return f"difference {_format_number(comparison.difference)} ({', '.join(parts)})"
 
 
-def _p_value(comparison: BaselineComparison) -> str:
+def _format_p_value(comparison: BaselineComparison) -> str:
     if not math.isnan(comparison.p):
         return "p < 0.001" if comparison.p < 0.001 else f"p = {comparison.p:.2g}"
     return "too few images for a p-value"
 
 
-def _optimistic(comparison: BaselineComparison) -> str:
+def _format_optimistic(comparison: BaselineComparison) -> str:
     """Return which means are optimistic, as what they are of was chosen on the same images."""
     pairs = [(comparison.value, comparison.chosen)]
     if comparison.baseline != comparison.configuration:
@@ -148,7 +150,7 @@ def _optimistic(comparison: BaselineComparison) -> str:
     ways: dict[str, list[str]] = {}
     for value, how in pairs:
         if "same images" in how:
-            ways.setdefault(how, []).append(_number(value))
+            ways.setdefault(how, []).append(_format_number(value))
     said = [
         f"{' and '.join(values)} {'is' if len(values) == 1 else 'are'} the {how}"
         for how, values in ways.items()
@@ -156,7 +158,7 @@ def _optimistic(comparison: BaselineComparison) -> str:
     return f" {'; '.join(said)}, which is optimistic." if said else ""
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Return a number with three digits and a true minus sign; of tiny ones two digits."""
     tiny = 0 < abs(value) < 0.0005
     return (f"{value:.2g}" if tiny else f"{value:.3f}").replace("-", "−")

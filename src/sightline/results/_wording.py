@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["beside", "beside_name", "line_name", "main_comparison", "ratio", "sentences", "summary"]
+__all__ = [
+    "beside",
+    "beside_name",
+    "find_main_comparison",
+    "line_name",
+    "ratio",
+    "sentences",
+    "summary",
+]
 
 _LEVEL = 0.05
 _FIT = "That does not make them equal: any difference within the interval fits these images."
@@ -100,11 +108,11 @@ def summary(frame: pd.DataFrame, baselines: Sequence[bool]) -> list[str]:
     """
     lines = frame.to_dict("records")
     metric, by = frame.attrs["metric"], frame.attrs["by"]
-    main = frame.attrs["sentences"][main_comparison(frame, baselines)]
+    main = frame.attrs["sentences"][find_main_comparison(frame, baselines)]
     return [main, *_tally(lines, metric, by)] if len(lines) > 1 else [main]
 
 
-def main_comparison(frame: pd.DataFrame, baselines: Sequence[bool]) -> int:
+def find_main_comparison(frame: pd.DataFrame, baselines: Sequence[bool]) -> int:
     """Return the place of the comparison that a summary begins with; see `summary`."""
     worth = [_worth(line, frame.attrs["metric"]) for line in frame.to_dict("records")]
     ranks = [(not base, *rank) for base, rank in zip(baselines, worth, strict=True)]

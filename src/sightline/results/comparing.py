@@ -16,8 +16,8 @@ from sightline.results._lines import best_line, make_lines
 from sightline.results._values import image_table, mean_intervals
 from sightline.results._wording import (
     beside,
+    find_main_comparison,
     line_name,
-    main_comparison,
     ratio,
     sentences,
     summary,
@@ -25,8 +25,8 @@ from sightline.results._wording import (
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
-    keys_of_lines,
     layer_column,
+    list_map_keys,
     so_far,
     with_note,
 )
@@ -92,8 +92,8 @@ def compare(
     frame.attrs["sentences"] = sentences(frame)
     baselines = [a.group == b.group == BASELINE for a, b in pairs]
     frame.attrs["summary"] = summary(frame, baselines)
-    place = main_comparison(frame, baselines)
-    winner = _better_side(name, frame["difference"].iloc[place])
+    place = find_main_comparison(frame, baselines)
+    winner = _find_better_side(name, frame["difference"].iloc[place])
     frame.attrs["best_baseline"] = None
     if winner is not None:
         where = _widen(sides[winner], by)
@@ -106,11 +106,11 @@ def compare(
         beside(name),
         _alone(first, second, pairs),
         so_far(tables),
-        warnings=find_warnings(tables, keys_of_lines(line for pair in pairs for line in pair)),
+        warnings=find_warnings(tables, list_map_keys(line for pair in pairs for line in pair)),
     )
 
 
-def _better_side(name: Name, difference: float) -> int | None:
+def _find_better_side(name: Name, difference: float) -> int | None:
     """Return which side has the better mean, None where neither has."""
     direction = METRICS[name.metric].direction
     if direction == "neither" or math.isnan(difference) or difference == 0:
@@ -251,17 +251,20 @@ def compare_with_baseline(
     found
         The scores of `where`, if they have been summed up before.
     """
-    bases = _baselines(tables, name, where, layer, found)
+    bases = _list_baselines(tables, name, where, layer, found)
     base = best_line(bases, name, where) if bases else None
     comparison = BaselineComparison(str(name))
     if line is not None:
         comparison = replace(
-            comparison, configuration=_called(line), value=line.sums.mean(), chosen=line.chosen,
+            comparison,
+            configuration=_format_name(line),
+            value=line.sums.mean(),
+            chosen=line.chosen,
             is_baseline=line.group == BASELINE,
-        )  # fmt: skip
+        )
     if base is not None:
         comparison = replace(
-            comparison, baseline=_called(base, bases), baseline_value=base.sums.mean(),
+            comparison, baseline=_format_name(base, bases), baseline_value=base.sums.mean(),
             baseline_chosen=base.chosen,
         )  # fmt: skip
     if line is None or base is None:
@@ -277,7 +280,7 @@ def compare_with_baseline(
     return replace(comparison, **numbers, n=int(figures["n"][0]), split=split)
 
 
-def _baselines(
+def _list_baselines(
     tables: Tables, name: Name, where: Where, layer: int | str, found: Found | None
 ) -> list[Line]:
     """Return the baselines with a score: of the models of a filter, or else of the run."""
@@ -290,11 +293,11 @@ def _baselines(
     scored = [line for line in lines if line.group == BASELINE and line.sums.n]
     if scored or where.models is None:
         return scored
-    return _baselines(tables, name, replace(where, models=None), layer, None)
+    return _list_baselines(tables, name, replace(where, models=None), layer, None)
 
 
 def _split(tables: Tables, name: Name, line: Line, where: Where, layer: int | str) -> Line:
-    """Return a configuration, split-half selection in place of one on the same images."""
+    """Return a configuration, split-half selection instead of one on the same images."""
     if "same images" not in line.chosen:
         return line
     own = replace(where, models=(line.model,), head=line.head)
@@ -306,7 +309,7 @@ def _split(tables: Tables, name: Name, line: Line, where: Where, layer: int | st
     return next(other for other in lines if other.target == target)
 
 
-def _called(line: Line, baselines: Sequence[Line] = ()) -> str:
+def _format_name(line: Line, baselines: Sequence[Line] = ()) -> str:
     """Name a configuration; a baseline that scores the same for all models without its model."""
     same = [one for one in baselines if one.picks[0][:2] == line.picks[0][:2]]
     shared = bool(same) and all(

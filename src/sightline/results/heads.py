@@ -17,7 +17,7 @@ from sightline.results._wording import beside, ratio
 from sightline.results.leaderboard import (
     average_ranks,
     find_warnings,
-    keys_of_lines,
+    list_map_keys,
     put_beside,
     so_far,
     with_note,
@@ -59,7 +59,7 @@ def head_ranking(tables: Tables, name: Name, where: Where) -> pd.DataFrame:
     note = f"means of {name} over images with 95% intervals; equal heads share a rank"
     about = (note, ratio(name), beside(name))
     notes = *about, "" if len(frame) else _NO_HEADS, so_far(tables)
-    return with_note(frame, *notes, warnings=find_warnings(tables, keys_of_lines(lines)))
+    return with_note(frame, *notes, warnings=find_warnings(tables, list_map_keys(lines)))
 
 
 _NO_HEADS = "the study kept no single heads of these maps"

@@ -38,14 +38,14 @@ __all__ = [
     "PERCENTILES",
     "QUARTILES",
     "average_ranks",
+    "compute_percentile_quartiles",
     "empty_board",
     "find_warnings",
     "has_mixed_grids",
-    "keys_of_lines",
     "layer_column",
     "layer_progression",
     "leaderboard",
-    "percentile_quartiles",
+    "list_map_keys",
     "percentile_sweep",
     "put_beside",
     "ranked",
@@ -74,14 +74,14 @@ def with_note(frame: pd.DataFrame, *notes: str, warnings: Sequence[str] = ()) ->
 
     Why intervals are missing is part of the note, and so are warnings.
     """
-    few = _few_images(frame)
+    few = _explain_missing(frame)
     missing = "" if any(few in note for note in notes) else few
     frame.attrs["note"] = "; ".join(note for note in (*notes, missing, *warnings) if note)
     frame.attrs["warnings"] = tuple(warnings)
     return frame
 
 
-def _few_images(frame: pd.DataFrame) -> str:
+def _explain_missing(frame: pd.DataFrame) -> str:
     """Return why rows have no interval, where they have too few images."""
     count = next((name for name in ("images", "n") if name in frame), "")
     if not count or "low" not in frame:
@@ -131,7 +131,7 @@ def leaderboard(
         _choice(lines),
         _nothing(lines, where),
         so_far(tables),
-        warnings=find_warnings(tables, keys_of_lines(lines)),
+        warnings=find_warnings(tables, list_map_keys(lines)),
     )
 
 
@@ -143,19 +143,21 @@ def _put_percentiles(
         return ""
     found = sum_up(tables, [BEST_PERCENTILE], where)[BEST_PERCENTILE]
     place = list(frame).index("n")
-    for at, column in enumerate(percentile_quartiles(line.at(found) for line in lines).items()):
+    for at, column in enumerate(
+        compute_percentile_quartiles(line.at(found) for line in lines).items()
+    ):
         frame.insert(place + at, *column)
     return PERCENTILES
 
 
-def percentile_quartiles(scores: Iterable[Scores]) -> dict[str, list[float]]:
+def compute_percentile_quartiles(scores: Iterable[Scores]) -> dict[str, list[float]]:
     """Return the quartiles over images of the percentile at which the IoU is largest, by column."""
     values = [one.values if len(one.values) else np.array([np.nan]) for one in scores]
     table = [np.quantile(each, (0.25, 0.5, 0.75)).tolist() for each in values]
     return {name: [row[at] for row in table] for at, name in enumerate(QUARTILES)}
 
 
-def keys_of_lines(lines: Iterable[Line]) -> set[_Key]:
+def list_map_keys(lines: Iterable[Line]) -> set[_Key]:
     """Return the maps that lines are scores of, on either half of the images."""
     return {
         (line.model, *pick)
@@ -258,7 +260,7 @@ def layer_progression(
     frame = frame.drop(columns="chosen")
     put_beside(tables, name, where, lines, frame)
     frame.attrs["metric"] = str(name)
-    warnings = find_warnings(tables, keys_of_lines(lines))
+    warnings = find_warnings(tables, list_map_keys(lines))
     notes = _about(name), _nothing(lines, where), so_far(tables)
     return with_note(frame, *notes, warnings=warnings)
 
@@ -292,7 +294,7 @@ def percentile_sweep(
     frame.attrs["metric"] = metric
     about = f"means of {metric} over images with 95% intervals"
     about = "; ".join(filter(None, (about, ratio(lead), beside(lead))))
-    warnings = find_warnings(tables, keys_of_lines(lines))
+    warnings = find_warnings(tables, list_map_keys(lines))
     notes = about, layers, _nothing(lines, where), so_far(tables)
     return with_note(frame, *notes, warnings=warnings)
 

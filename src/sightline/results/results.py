@@ -216,7 +216,9 @@ class Results:
         where = self._where(model, None if pooled else method, layer, target, head=head, seed=seed)
         found = sum_up(tables, [name], where)[name]
         frame = leaderboard.leaderboard(tables, name, where, layer, pooled, found)
-        return _with_best(frame, comparing.compare_best(tables, name, where, layer, pooled, found))
+        return _add_best_baseline(
+            frame, comparing.compare_best(tables, name, where, layer, pooled, found)
+        )
 
     def compare_best(
         self,
@@ -272,7 +274,9 @@ class Results:
         where = self._where(model, method, None, target, head=head, seed=seed)
         found = sum_up(tables, [name], where)[name]
         frame = leaderboard.layer_progression(tables, name, where, found)
-        return _with_best(frame, comparing.compare_best(tables, name, where, "best", None, found))
+        return _add_best_baseline(
+            frame, comparing.compare_best(tables, name, where, "best", None, found)
+        )
 
     def percentile_sweep(
         self,
@@ -647,7 +651,7 @@ class Results:
         return show_html(self)
 
 
-def _with_best(frame: pd.DataFrame, best: BaselineComparison | None) -> pd.DataFrame:
+def _add_best_baseline(frame: pd.DataFrame, best: BaselineComparison | None) -> pd.DataFrame:
     """Put the best configuration against the best baseline into a table's attributes."""
     frame.attrs["best_baseline"] = None if best is None else best.to_dict()
     return frame

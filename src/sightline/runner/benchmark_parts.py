@@ -298,7 +298,7 @@ def _matched(
     """
     key = section.num_prototypes, section.class_specific
     if key not in group.made:
-        pairs = _similar_pairs(asked, group, *key)
+        pairs = _find_similar_pairs(asked, group, *key)
         group.made[key] = pairs, _attributed(asked, group, pairs)
     return group.made[key]
 
@@ -307,17 +307,19 @@ def _has_pairs(
     asked: BenchmarkJob, group: Group, section: RelevanceAnalysis | LocalPerturbationAnalysis
 ) -> bool:
     """Return whether any image of a group has a prototype to analyse."""
-    return not section.class_specific or len(_similar_pairs(asked, group, 1, True).images) > 0
+    return not section.class_specific or len(_find_similar_pairs(asked, group, 1, True).images) > 0
 
 
-def _similar_pairs(asked: BenchmarkJob, group: Group, count: int, class_specific: bool) -> _Pairs:
+def _find_similar_pairs(
+    asked: BenchmarkJob, group: Group, count: int, class_specific: bool
+) -> _Pairs:
     """Return the most similar prototypes of each image: of all, or of the predicted class."""
     import torch
 
-    from sightline.prototypes.matches import matches_of
+    from sightline.prototypes.matches import find_matches
 
     classes = group.logits.argmax(1) if class_specific else None
-    found = matches_of(asked.model, group.maps, count, classes)
+    found = find_matches(asked.model, group.maps, count, classes)
     images = torch.arange(len(group.places), device=found.prototypes.device)
     prototypes = found.prototypes.flatten()
     keep = prototypes >= 0  # a class may have fewer

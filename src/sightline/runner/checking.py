@@ -214,11 +214,11 @@ def _layers(
             f"checks: {name}: best_layers: none of {source.name} {source.method}{target}; "
             "`sightline sanity RUN` chooses it"
         )
-    first = _section_layers(check, source, model)
+    first = _read_section_layers(check, source, model)
     return [*([first] if first else []), *((layer,) for layer in best if layer not in first)]
 
 
-def _section_layers(check: MapCheck, source: Source, model: Model) -> tuple[int | None, ...]:
+def _read_section_layers(check: MapCheck, source: Source, model: Model) -> tuple[int | None, ...]:
     """Return the layers that the section asks for, whatever scores say."""
     if check.layers == "best":
         return ()

@@ -117,8 +117,8 @@ def compare_groups(
     counts = int(inside.sum()), int((~inside).sum())
     if min(counts) < MIN_IMAGES:
         sides = " and ".join(f"{n} {name}" for n, name in zip(counts, names, strict=True))
-        return _undefined(counts, f"too few images: {sides}, a difference needs {MIN_IMAGES} of "
-                          "each")  # fmt: skip
+        reason = f"too few images: {sides}, a difference needs {MIN_IMAGES} of each"
+        return _make_undefined(counts, reason)
     if kind == "share" and others is None:
         sides_ = (interval(scores[side], kind=kind, confidence=confidence)
                   for side in (inside, ~inside))  # fmt: skip
@@ -129,7 +129,7 @@ def compare_groups(
     least, most = limits[0] - limits[1], limits[1] - limits[0]
     reason = _explain(found.value, found.low, (least, most))
     if reason:
-        return _undefined(counts, reason)
+        return _make_undefined(counts, reason)
     low, high = np.clip((found.low, found.high), least, most).tolist()
     equal = "all values of a group are equal" if high - low <= _ROUNDING else ""
     return GroupDifference(found.value, low, high, *counts, equal)
@@ -150,7 +150,7 @@ def subtract_intervals(one: Interval, other: Interval) -> tuple[float, float, fl
     return value, low, high
 
 
-def _undefined(counts: tuple[int, int], reason: str) -> GroupDifference:
+def _make_undefined(counts: tuple[int, int], reason: str) -> GroupDifference:
     return GroupDifference(math.nan, math.nan, math.nan, *counts, reason)
 
 

@@ -13,7 +13,12 @@ from sightline.stats._flips import FEWEST
 from sightline.stats._given import floats
 from sightline.stats._resample import in_units
 
-__all__ = ["compute_detectable_difference", "compute_power", "detectable_mean", "mean_power"]
+__all__ = [
+    "compute_detectable_difference",
+    "compute_detectable_mean",
+    "compute_mean_power",
+    "compute_power",
+]
 
 
 def compute_power(difference: float, differences: Any, /, *, alpha: float = 0.05) -> float:
@@ -44,7 +49,7 @@ def compute_power(difference: float, differences: Any, /, *, alpha: float = 0.05
     if not math.isfinite(difference):
         raise InputError(f"difference must be a finite number; got {difference!r}")
     se, df = _read(differences, alpha)
-    return mean_power(difference / se, df, alpha) if se > 0 else math.nan
+    return compute_mean_power(difference / se, df, alpha) if se > 0 else math.nan
 
 
 def compute_detectable_difference(
@@ -81,10 +86,10 @@ def compute_detectable_difference(
     (0.144, 0.8)
     """
     se, df = _read(differences, alpha)
-    return se * detectable_mean(df, power, alpha) if se > 0 else math.nan
+    return se * compute_detectable_mean(df, power, alpha) if se > 0 else math.nan
 
 
-def mean_power(shift: float, df: float, alpha: float, /) -> float:
+def compute_mean_power(shift: float, df: float, alpha: float, /) -> float:
     """Return the power of Student's test of a mean that is `shift` standard errors from zero.
 
     The square of a noncentral t is a noncentral F, which counts both tails at once.
@@ -92,7 +97,7 @@ def mean_power(shift: float, df: float, alpha: float, /) -> float:
     return float(1 - ncfdtr(1, df, shift**2, float(stdtrit(df, 1 - alpha / 2)) ** 2))
 
 
-def detectable_mean(df: float, power: float, alpha: float, /) -> float:
+def compute_detectable_mean(df: float, power: float, alpha: float, /) -> float:
     """Return how many standard errors from zero a mean is that is detected with this power."""
     from scipy.optimize import brentq
 
@@ -100,9 +105,9 @@ def detectable_mean(df: float, power: float, alpha: float, /) -> float:
     if not alpha < power < 1:
         raise InputError(f"power must be above alpha = {alpha:g} and below 1; got {power!r}")
     far = float(stdtrit(df, 1 - alpha / 2))
-    while mean_power(far, df, alpha) < power:
+    while compute_mean_power(far, df, alpha) < power:
         far *= 2
-    return float(brentq(lambda shift: mean_power(shift, df, alpha) - power, 0.0, far))
+    return float(brentq(lambda shift: compute_mean_power(shift, df, alpha) - power, 0.0, far))
 
 
 def _check_level(alpha: float) -> None:

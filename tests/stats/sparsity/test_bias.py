@@ -63,7 +63,7 @@ def test_a_smaller_level_makes_the_detectable_bias_larger() -> None:
     assert compute_label_bias(sparse, gold, power=0.95).detectable > one.detectable
 
 
-def strata_of(rng: np.random.Generator, sizes: tuple[int, int], shift: float) -> tuple[Any, ...]:
+def make_strata(rng: np.random.Generator, sizes: tuple[int, int], shift: float) -> tuple[Any, ...]:
     """Return a study whose second stratum is larger, drawn from rarely, and biased the other way.
 
     Without a bias of all images together the strata's biases cancel by their share.
@@ -77,7 +77,7 @@ def strata_of(rng: np.random.Generator, sizes: tuple[int, int], shift: float) ->
 
 
 def test_strata_count_by_their_share() -> None:
-    sparse, gold, names = strata_of(np.random.default_rng(0), (30, 150), 0.02)
+    sparse, gold, names = make_strata(np.random.default_rng(0), (30, 150), 0.02)
     bias = compute_label_bias(sparse, gold, strata=names)
     gaps, chosen = gold - sparse, np.isfinite(gold)
     parts = [gaps[chosen & (names == name)].mean() for name in ("few", "many")]
@@ -98,7 +98,7 @@ def test_errors_with_strata_are_as_rare_as_promised_and_power_as_computed() -> N
     for shift in (0.0, 0.02):
         rng = np.random.default_rng(7)
         found = [
-            compute_label_bias(*(data := strata_of(rng, (30, 150), shift))[:2], strata=data[2])
+            compute_label_bias(*(data := make_strata(rng, (30, 150), shift))[:2], strata=data[2])
             for _ in range(300)
         ]
         rates[shift] = np.mean([one.p <= 0.05 for one in found])

@@ -126,7 +126,9 @@ def test_pooled_recall_is_that_of_images_with_similar_counts() -> None:
 COUNT, AREA, ATTENDED = 6, 0.02, 0.1
 
 
-def errors(recall: np.ndarray, area: np.ndarray | float = AREA, seed: int = 0) -> tuple[float, ...]:
+def simulate_errors(
+    recall: np.ndarray, area: np.ndarray | float = AREA, seed: int = 0
+) -> tuple[float, ...]:
     """Return how far own and pooled estimates are off, by recall (images, instances).
 
     One instance of each image is labelled, at random.
@@ -144,14 +146,14 @@ def errors(recall: np.ndarray, area: np.ndarray | float = AREA, seed: int = 0) -
 
 def test_own_recall_is_right_where_images_differ_and_their_instances_do_not() -> None:
     recall = np.random.default_rng(1).choice([0.05, 0.7], (400, 1))
-    own, pooled = errors(np.repeat(recall, COUNT, axis=1))
+    own, pooled = simulate_errors(np.repeat(recall, COUNT, axis=1))
     assert own == pytest.approx(0, abs=1e-12)
     assert pooled < -0.1
 
 
 def test_pooled_recall_is_right_where_instances_differ_and_images_do_not() -> None:
     recall = np.random.default_rng(2).choice([0.05, 0.7], (4000, COUNT))
-    own, pooled = errors(recall)
+    own, pooled = simulate_errors(recall)
     assert own > 0.1
     assert abs(pooled) < 0.05
 
@@ -159,7 +161,7 @@ def test_pooled_recall_is_right_where_instances_differ_and_images_do_not() -> No
 def test_pooled_recall_is_too_high_where_recall_falls_with_area() -> None:
     area = np.tile([0.005, 0.06], 200)
     recall = np.where(area < 0.01, 0.9, 0.1)
-    own, pooled = errors(np.repeat(recall[:, None], COUNT, axis=1), area)
+    own, pooled = simulate_errors(np.repeat(recall[:, None], COUNT, axis=1), area)
     assert own == pytest.approx(0, abs=1e-12)
     assert pooled > 0.1
 

@@ -29,7 +29,7 @@ from sightline.results._catalogue import Where
 from sightline.results.leaderboard import (
     CHOSEN,
     find_warnings,
-    keys_of_lines,
+    list_map_keys,
     so_far,
     with_note,
 )
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asked",
-    "best_baseline",
     "board",
+    "compare_best_baseline",
     "find_row_warnings",
     "given_words",
     "label_breakdown",
@@ -121,7 +121,7 @@ def board(served: Served, words: AskedTable) -> pd.DataFrame:
     return _noted(frame, *more, warnings=_warnings(served, found.lines))
 
 
-def best_baseline(served: Served, words: AskedTable) -> BaselineComparison | None:
+def compare_best_baseline(served: Served, words: AskedTable) -> BaselineComparison | None:
     """Return the best configuration against the best baseline of the run."""
     words = asked(served, words)
     name, _ = _named(served, words)
@@ -132,7 +132,7 @@ def best_baseline(served: Served, words: AskedTable) -> BaselineComparison | Non
 
 
 def _warnings(served: Served, lines: Iterable[Line]) -> tuple[str, ...]:
-    return find_warnings(served.tables, keys_of_lines(lines))
+    return find_warnings(served.tables, list_map_keys(lines))
 
 
 def find_row_warnings(served: Served, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

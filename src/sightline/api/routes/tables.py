@@ -85,7 +85,7 @@ def leaderboard(served: Here, words: TableWords) -> Leaderboard:
         LeaderboardLine(**none | _known(line, fields) | more)
         for line, more in zip(records(frame), also, strict=True)
     )
-    best = frames.best_baseline(served, words)
+    best = frames.compare_best_baseline(served, words)
     return Leaderboard(
         metric=frame.attrs["metric"],
         lines=lines,

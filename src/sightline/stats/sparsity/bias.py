@@ -14,7 +14,7 @@ from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats.confidence import interval
 from sightline.stats.paired import sign_flip
-from sightline.stats.power import compute_detectable_difference, detectable_mean
+from sightline.stats.power import compute_detectable_difference, compute_detectable_mean
 from sightline.stats.sparsity.ppi import ppi_mean
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def compute_label_bias(
     power: float = 0.8,
     alpha: float = 0.05,
     seed: int = 0,
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> LabelBias:
     """Return the paired difference of gold and sparse scores on the gold images.
 
@@ -95,6 +96,8 @@ def compute_label_bias(
         holds under Holm's correction, too.
     seed : int
         Of the test.
+    limits : pair of float
+        The range of the scores, e.g. (0, 1): the interval then lies in -1 to 1.
 
     Returns
     -------
@@ -121,22 +124,24 @@ def compute_label_bias(
     gaps[np.abs(gaps) <= EQUAL] = 0.0
     undefined = int((~np.isfinite(gaps)).sum())
     if strata is None:
-        found = _plain(gaps, power, alpha, seed)
+        found = _compare_plain(gaps, power, alpha, seed)
     else:
-        labels = _number(strata, len(few))
-        found = _stratified(gaps, labels[chosen], labels[~chosen], power, alpha, seed)
-    found = replace(found, undefined=undefined)
-    return found if found.reason else replace(found, reason=_lacking(found, alpha))
+        labels = _number_strata(strata, len(few))
+        found = _compare_stratified(gaps, labels[chosen], labels[~chosen], power, alpha, seed)
+    ends = limits[0] - limits[1], limits[1] - limits[0]
+    low, high = np.clip((found.low, found.high), *ends).tolist()
+    found = replace(found, low=low, high=high, undefined=undefined)
+    return found if found.reason else replace(found, reason=_explain_missing(found, alpha))
 
 
-def _plain(gaps: NDArray[np.float64], power: float, alpha: float, seed: int) -> LabelBias:
+def _compare_plain(gaps: NDArray[np.float64], power: float, alpha: float, seed: int) -> LabelBias:
     span = interval(gaps, method="t")
     least = compute_detectable_difference(gaps, power=power, alpha=alpha)
     least = least if _can_reject(span.n, alpha) else math.nan
     return LabelBias(span.value, span.low, span.high, sign_flip(gaps, seed=seed), least, span.n, 0)
 
 
-def _stratified(
+def _compare_stratified(
     gaps: NDArray[np.float64],
     own: NDArray[np.intp],
     others: NDArray[np.intp],
@@ -155,7 +160,7 @@ def _stratified(
     p = sign_flip(gaps * weights, seed=seed)
     least = math.nan
     if mean.se and _can_reject(mean.n_gold, alpha):
-        least = mean.se * detectable_mean(mean.df, power, alpha)
+        least = mean.se * compute_detectable_mean(mean.df, power, alpha)
     return LabelBias(mean.value, mean.low, mean.high, p, least, mean.n_gold, 0)
 
 
@@ -164,7 +169,7 @@ def _can_reject(n: int, alpha: float) -> bool:
     return n >= FEWEST and 2.0 ** (1 - n) <= alpha
 
 
-def _lacking(bias: LabelBias, alpha: float) -> str:
+def _explain_missing(bias: LabelBias, alpha: float) -> str:
     """Return why p-value or detectable bias are NaN, if they are."""
     if bias.n < FEWEST:
         return f"too few gold images: {bias.n}, p-values need {FEWEST}"
@@ -173,7 +178,7 @@ def _lacking(bias: LabelBias, alpha: float) -> str:
     return "all differences are equal" if math.isnan(bias.detectable) else ""
 
 
-def _number(strata: Sequence[Any] | NDArray[Any], images: int) -> NDArray[np.intp]:
+def _number_strata(strata: Sequence[Any] | NDArray[Any], images: int) -> NDArray[np.intp]:
     labels = plain_labels(strata)
     if len(labels) != images:
         raise InputError(
