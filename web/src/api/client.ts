@@ -461,8 +461,6 @@ export interface CorrectnessLine {
   right_images: number;
   /** Images that it gets wrong. */
   wrong_images: number;
-  /** Why a difference is null: too few images on a side; else "". */
-  reason: string;
 }
 
 /** A true or predicted box of an image. */
