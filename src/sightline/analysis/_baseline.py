@@ -9,7 +9,7 @@ from sightline.metrics import METRICS
 from sightline.records import InputError
 from sightline.results._wording import beside
 from sightline.results.comparing import paired_figures
-from sightline.results.leaderboard import so_far, with_note
+from sightline.results.leaderboard import find_warnings, keys_of_lines, so_far, with_note
 from sightline.stats._flips import FEWEST
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def against_lines(
         else "",
         beside(name),
         so_far(tables),
+        warnings=find_warnings(tables, keys_of_lines(line for pair in pairs for line in pair)),
     )
 
 

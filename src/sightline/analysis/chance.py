@@ -25,7 +25,7 @@ from sightline.records import InputError
 from sightline.results import format_baseline_comparison
 from sightline.results._lines import make_lines
 from sightline.results._wording import beside
-from sightline.results.leaderboard import so_far, with_note
+from sightline.results.leaderboard import find_warnings, keys_of_lines, so_far, with_note
 from sightline.stats.chance import iou_references
 from sightline.stats.nulls import (
     CrossScores,
@@ -149,7 +149,9 @@ def against_chance(
     told = [sentence(frame_of_lines(found, name, null), name, null)]
     told += [] if best is None else [format_baseline_comparison(best)]
     frame.attrs["sentence"] = " ".join(told)
-    return with_note(frame, *notes(found, null, images), beside(name), so_far(tables))
+    warnings = find_warnings(tables, keys_of_lines(lines))
+    texts = *notes(found, null, images), beside(name), so_far(tables)
+    return with_note(frame, *texts, warnings=warnings)
 
 
 class _Drawn(NamedTuple):
