@@ -186,8 +186,8 @@ def _explain_image(name: Any, images: _Images, truth: GroundTruth) -> str:
     known = truth.image if truth.images is None else truth.images
     few = ", ".join([*map(show, list(images)[:3]), *["…"] * (len(images) > 3)])
     return (
-        f"image_id must be one of the {len(np.unique(known))} images of the ground truth, by id, "
-        f"file name or stem ({few}); got {show(name)}"
+        f"image_id must be one of the {len(np.unique(known))} images of the ground truth, all by "
+        f"id, by file name or by stem ({few}); got {show(name)}"
     )
 
 
