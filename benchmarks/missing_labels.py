@@ -316,8 +316,8 @@ class Errors(NamedTuple):
 def correct(scores: Scores) -> Errors:
     """Return how far the sparse and the corrected mean IoU are from the truth."""
     kept = scores.regions[scores.regions["kept"]]
-    given = (kept[key].to_numpy(np.float64) for key in ("recall", "area", "attended", "count"))
-    pu = pu_iou(*given, images=list(kept["image"]), groups=list(kept["label"]), resamples=1)
+    columns = (kept[key].to_numpy(np.float64) for key in ("recall", "area", "attended", "count"))
+    pu = pu_iou(*columns, images=list(kept["image"]), groups=list(kept["label"]), resamples=1)
     truth, sparse = (float(scores.images[key].mean()) for key in ("full", "sparse"))
     return Errors(*(value / truth - 1 for value in (sparse, pu.pooled, pu.own)))
 
@@ -357,14 +357,14 @@ def _average(regions: pd.DataFrame, **options: Any) -> float:
     return compute_region_mean(regions["recall"].to_numpy(np.float64), **who, **options)
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="holds monumai/ and deit-tiny/")
     parser.add_argument("--keep", type=Path, help="folder for the scores of a later run")
     parser.add_argument("--draws", type=int, default=DRAWS, help="gold sets")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
-    args = parser.parse_args(given)
+    args = parser.parse_args(arguments)
     if args.keep is not None:
         args.keep.mkdir(parents=True, exist_ok=True)
     photographs = read_photographs(args.folder / "monumai")

@@ -155,7 +155,7 @@ def test_names_of_images(names: list[Any], expected: list[int], tmp_path: Path) 
         ([4, 77], r"record 1: image_id must be one of the 4 images .* \(4, 7, 9, …\); got 77"),
         (
             ["b", "x"],
-            r"record 1: image_id .* by id, file name or stem \('007', 7, 'b', …\); got 'x'",
+            r"record 1: image_id .* by id, by file name or by stem \('007', 7, 'b', …\); got 'x'",
         ),
         # One file names its images in one way: 9 would be an id, "b" a stem.
         ([9, "b", "c"], r"record 0: image_id must be one of the 4 images .*; got 9"),

@@ -32,6 +32,9 @@ def test_points_are_counted_in_their_pixels() -> None:
     for odd in ((1.01, 0.5), (-0.1, 0.5), (math.nan, 0.5)):
         with pytest.raises(InputError, match=r"each in \[0, 1\]; point 1 is"):
             metrics.count_points([(0.5, 0.5), odd], 4, 4)
+    for odd in ([(0.1, 0.2, 0.3)] * 2, [0.1, 0.2, 0.3, 0.4]):  # with a duration; not in pairs
+        with pytest.raises(InputError, match=r"points must be \(x, y\) each; got shape"):
+            metrics.count_points(odd, 4, 4)
 
 
 def test_a_density_is_a_gaussian_around_each_point() -> None:
@@ -161,6 +164,12 @@ def test_areas_are_no_points() -> None:
     for regions in ([Annotation("a", 50, 40, regions=(disc, pixel))], [[line]]):
         assert np.isfinite(score_maps(MAP, regions=regions, metrics=["cc"])["cc"])
     assert np.isfinite(metrics.compute_cc(MAP, line))
+    pole, ignore = np.zeros((HEIGHT, WIDTH)), np.zeros((HEIGHT, WIDTH), bool)
+    pole[:, 31] = ignore[:5] = 1  # without ignored pixels its neighbours are in no row
+    part = score_maps(MAP, targets=pole, ignore=ignore, metrics=["cc"])["cc"]
+    assert part == pytest.approx(reference.cc(MAP[5:], pole[5:]), abs=1e-12)
+    with pytest.raises(InputError, match="target is made of points"):
+        score_maps(MAP, targets=COUNTS, ignore=ignore, metrics=["cc"])
     assert np.isfinite(score_maps(MAP, targets=COUNTS, metrics=["emd"])["emd"])  # a distance
     coarse = np.zeros((14, 14), bool)
     coarse[3, 4] = coarse[9, 9] = True

@@ -19,7 +19,7 @@ from sightline.analysis.sets import check_fit, open_other, result_lines, sets_of
 from sightline.records import InputError
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
-from sightline.results.leaderboard import layer_column, so_far
+from sightline.results.leaderboard import find_warnings, list_map_keys, layer_column, so_far
 
 if TYPE_CHECKING:
     import os
@@ -82,7 +82,7 @@ class SparsityReport:
         What the bias could be, which differences survive it, and what cannot be told apart: a
         heading and a sentence each.
     warnings : tuple of str
-        What speaks against results on completed and gold labels.
+        What speaks against comparing the scores, and against results on completed and gold labels.
     missing : tuple of str
         What was not given, and how to get it.
     note : str
@@ -257,7 +257,7 @@ def _report(material: Material, width: float | None) -> SparsityReport:
             findings=(),
             missing=_missing(material),
             note=_note(material),
-            warnings=warnings_of(material, width),
+            warnings=(*_find_warnings(material), *warnings_of(material, width)),
         )
     )
 
@@ -288,6 +288,11 @@ def _note(material: Material) -> str:
         so_far(material.scenes.results._tables),
     )
     return "; ".join(part for part in parts if part)
+
+
+def _find_warnings(material: Material) -> tuple[str, ...]:
+    keys = list_map_keys(one.line for one in material.lines)
+    return find_warnings(material.scenes.results._tables, keys)
 
 
 def _describe_region_means(material: Material) -> str:

@@ -203,7 +203,7 @@ def _score_batch(
         scores = score(np.stack([array for _, array in batch]), None, regions=images)
     except MapError as error:
         image = images[error.index].image_id
-        raise InputError(f"image {image!r}: {error.of_image}") from error
+        raise InputError(f"image {image!r}: {error.image_message}") from error
     return _to_frame(scores, images)
 
 

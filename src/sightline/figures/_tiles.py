@@ -148,7 +148,7 @@ def read_sign(
         try:
             return resolve_sign(values)
         except MapError as error:
-            raise InputError(f"{what}: {error.of_image}") from error
+            raise InputError(f"{what}: {error.image_message}") from error
     if sign not in allowed:
         raise InputError(f"sign must be {' or '.join(map(repr, allowed))}; got {sign!r}")
     return sign

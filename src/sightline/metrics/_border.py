@@ -205,7 +205,7 @@ def nonfinite_error(index: int, values: Array) -> MapError:
     )
 
 
-def resolve_sign(maps: Any, sign: Sign | None = None, /, *, first: int = 0) -> Sign:
+def resolve_sign(maps: Any, /, sign: Sign | None = None, *, first: int = 0) -> Sign:
     """Return `sign`; without one "positive", if no value of the maps ``(..., H, W)`` is negative.
 
     Negative values mean different things for different methods, so that they need a stated rule.

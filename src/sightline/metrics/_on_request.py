@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from sightline._arrays import Array, namespace, nan_where, share
+from sightline.metrics._border import check_density
 from sightline.metrics._ignored import each_kept, without
 from sightline.metrics._regions import alike
 from sightline.metrics.distribution import soft_target
@@ -129,6 +130,8 @@ def _against(spec: MetricSpec, scene: Scene) -> list[Array]:
         elif need == "others":
             found.append(scene.others())
         elif scene.targets is not None:
+            if not spec.spatial:  # before ignored pixels are taken out, and neighbours with them
+                check_density(scene.targets, scene.maps)
             found.append(scene.targets)
         elif scene.fixations is not None:
             raise InputError(f"{spec.name} needs targets: it takes no fixations. {ADVICE}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import Array, namespace
+from sightline._arrays import Array, namespace, shape_of
 from sightline.records import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ def count_points(
     >>> count_points([(0.1, 0.5), (0.1, 0.5), (0.9, 0.5)], 1, 3).tolist()
     [[2, 0, 1]]
     """
-    places = np.asarray(points, np.float64).reshape(-1, 2)
+    places = np.asarray(points, np.float64)
+    if places.size == 0:
+        places = places.reshape(0, 2)
+    if places.ndim != 2 or places.shape[1] != 2:
+        raise InputError(f"points must be (x, y) each; got shape {shape_of(places.shape)}")
     outside = ~((places >= 0) & (places <= 1)).all(axis=1)  # NaN too
     if outside.any():
         index = int(np.argmax(outside))
@@ -102,7 +106,7 @@ def is_made_of_points(target: Array, /) -> bool:
     """Return whether some of the arrays ``(..., H, W)`` marks points rather than areas.
 
     More than half of its positive pixels have no positive one among their eight neighbours, in an
-    image of at least 1000 pixels.
+    image of at least 1000 pixels that has rows and columns.
 
     Examples
     --------
@@ -113,7 +117,7 @@ def is_made_of_points(target: Array, /) -> bool:
     (True, False)
     """
     xp, (height, width) = namespace(target), target.shape[-2:]
-    if height * width < LEAST_PIXELS:
+    if height * width < LEAST_PIXELS or min(height, width) == 1:
         return False
     positive = xp.astype(target > 0, xp.int8)
     row, column = xp.zeros_like(positive[..., :1, :]), xp.zeros_like(positive[..., :1])

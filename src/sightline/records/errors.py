@@ -82,7 +82,7 @@ class MapError(InputError):
         self.index = index
 
     @property
-    def of_image(self) -> str:
+    def image_message(self) -> str:
         """The message where the image of the map is named before it."""
         return str(self).replace(f"map {self.index} ", "its map ", 1)
 

@@ -108,4 +108,4 @@ def _check_sign(image: str, values: NDArray[Any], sign: Sign | None) -> None:
     try:
         resolve_sign(values, sign)
     except MapError as error:
-        raise InputError(f"image {image!r}: {error.of_image}") from error
+        raise InputError(f"image {image!r}: {error.image_message}") from error

@@ -373,7 +373,7 @@ def _score(
     except MapError as error:
         each = values.shape[1] * values.shape[2]
         image = group[error.index // each].image
-        raise BadMapError(image, f"{error.of_image} ({source.method})") from error
+        raise BadMapError(image, f"{error.image_message} ({source.method})") from error
     return tables(source, scoring, heads, group, scores)
 
 

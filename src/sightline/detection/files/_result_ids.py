@@ -60,7 +60,7 @@ def match_images(place: Place, names: NDArray[Any], truth: GroundTruth | None) -
         Without it names must be all integers or all strings, and are kept.
     """
     if truth is None:
-        return _of_one_kind(place, names)
+        return _keep_one_kind(place, names)
     known = np.unique(truth.image) if truth.images is None else truth.images
     if names.dtype.kind == known.dtype.kind == "i" and np.isin(names, known).all():
         return names
@@ -130,7 +130,7 @@ def match_classes(
 # --- images --------------------------------------------------------------------------------------
 
 
-def _of_one_kind(place: Place, names: NDArray[Any]) -> NDArray[Any]:
+def _keep_one_kind(place: Place, names: NDArray[Any]) -> NDArray[Any]:
     """Return integers or strings; both together stand for images only where these are known."""
     if names.dtype.kind == "i":
         return names
@@ -186,8 +186,8 @@ def _explain_image(name: Any, images: _Images, truth: GroundTruth) -> str:
     known = truth.image if truth.images is None else truth.images
     few = ", ".join([*map(show, list(images)[:3]), *["…"] * (len(images) > 3)])
     return (
-        f"image_id must be one of the {len(np.unique(known))} images of the ground truth, by id, "
-        f"file name or stem ({few}); got {show(name)}"
+        f"image_id must be one of the {len(np.unique(known))} images of the ground truth, all by "
+        f"id, by file name or by stem ({few}); got {show(name)}"
     )
 
 

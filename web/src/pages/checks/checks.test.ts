@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { AgreementMatrix, CascadeLine, CorrectnessLine, FaithfulnessLine, PartsLine, SanityLine } from "../../api/client";
 import { cellOf } from "./agreement";
-import { methodsOf, spotsOf } from "./classes";
+import { methodsOf, modelSpots, spotsOf } from "./classes";
 import { seriesOf } from "./curves";
 import { correctnessRow } from "./correctness";
 import { countsFor } from "./failures";
@@ -263,6 +263,16 @@ describe("other views", () => {
     const edge = { ...spot, method: "edge", group: "baseline", value: 0.1 };
     expect(methodsOf([edge, { ...spot, target: "predicted", value: 0.2 }])).toEqual(["cls · predicted", "edge"]);
     expect(spots[0]?.href).toBe("/?model=m&method=cls&style=Gothic");
+  });
+
+  it("go with the models, a spot per model and method", () => {
+    const line = {
+      ...{ model: "a", method: "cls", group: "attention", target: "", layer: 5, accuracy: 0.9, accuracy_low: null, accuracy_high: null },
+      ...{ value: 0.3, low: null, high: null, images: 12, reason: "" },
+    };
+    const spots = modelSpots([line, { ...line, model: "b", accuracy: 0.4 }, { ...line, model: "c", value: null }], "iou@90");
+    expect(spots.map(({ name, x, y, n }) => [name, x, y, n])).toEqual([["a · cls", 0.9, 0.3, 12], ["b · cls", 0.4, 0.3, 12]]);
+    expect(spots[0]?.href).toContain("model=a&method=cls");
   });
 
   it("keep names of spots apart and inside the drawing", () => {

@@ -1,18 +1,21 @@
-/** Classes of images: how often the model is right, and how its maps score. */
-import type { ClassLine, Correctness } from "../../api/client";
+/** Models, and classes of images: how often the model is right, and how its maps score. */
+import type { AccuracyLine, ClassLine, Correctness } from "../../api/client";
 import { ChartFrame } from "../../charts";
 import { Empty, Select } from "../../components";
-import type { DataSet } from "../../export";
+import type { Cell, DataSet } from "../../export";
 import { to, useParam } from "../../url";
 import { groupBy } from "../../tables";
-import { dotted, isBaseline } from "./lines";
+import { imagesBehind } from "../dashboard/links";
+import { dotted, isBaseline, keyOf, nameAmong } from "./lines";
 import { Scatter, type Spot } from "./scatter";
 
 const COLUMNS = ["model", "method", "label", "accuracy", "value", "images"] as const;
 
-const dataOf = (lines: readonly ClassLine[]): DataSet => ({
-  columns: COLUMNS,
-  rows: lines.map((line) => COLUMNS.map((column) => line[column])),
+const MODEL_COLUMNS = ["model", "method", "layer", "accuracy", "value", "images"] as const;
+
+const dataOf = <K extends string>(lines: readonly Record<K, Cell>[], columns: readonly K[]): DataSet => ({
+  columns,
+  rows: lines.map((line) => columns.map((column) => line[column])),
 });
 
 export function spotsOf(lines: readonly ClassLine[]): Spot[] {
@@ -27,6 +30,28 @@ export function spotsOf(lines: readonly ClassLine[]): Spot[] {
 export function methodsOf(lines: readonly ClassLine[]): string[] {
   const ordered = [...lines.filter((line) => !isBaseline(line)), ...lines.filter(isBaseline)];
   return [...groupBy(ordered, (line) => dotted(line.method, line.target)).keys()];
+}
+
+export function modelSpots(lines: readonly AccuracyLine[], metric: string): Spot[] {
+  return lines.flatMap((line) =>
+    line.accuracy === null || line.value === null
+      ? []
+      : [{ key: keyOf(line), name: nameAmong(line, lines), x: line.accuracy, y: line.value, n: line.images, href: imagesBehind(line, metric) }],
+  );
+}
+
+/** A spot for each model and method. */
+export function ModelPanel({ answer: { models, metric }, title }: ClassPanelProps) {
+  return (
+    <ChartFrame title="Models: accuracy and score of their maps" name="models" data={() => dataOf(models, MODEL_COLUMNS)}>
+      <Scatter
+        label={`${title} of each method by accuracy of its model; each spot opens its images`}
+        spots={modelSpots(models, metric)}
+        xLabel="accuracy"
+        yLabel={title}
+      />
+    </ChartFrame>
+  );
 }
 
 interface ClassPanelProps {
@@ -50,7 +75,7 @@ export function ClassPanel({ answer, title }: ClassPanelProps) {
       </div>
       <div className="checks-small">
         {[...groupBy(lines, ({ model }) => model)].map(([model, some]) => (
-          <ChartFrame key={model} level={3} title={model} name={`classes-${model}`} data={() => dataOf(some)}>
+          <ChartFrame key={model} level={3} title={model} name={`classes-${model}`} data={() => dataOf(some, COLUMNS)}>
             <Scatter
               label={`${title} of ${method} by accuracy of ${model}; each spot opens its images`}
               spots={spotsOf(some)}

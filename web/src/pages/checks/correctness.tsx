@@ -8,7 +8,7 @@ import { score } from "../../format";
 import { useWord } from "../../url";
 import { useTitle } from "../../components/metric_names";
 import { imagesBehind } from "../dashboard/links";
-import { ClassPanel } from "./classes";
+import { ClassPanel, ModelPanel } from "./classes";
 import { useViewWords } from "./filters";
 import { dotted, isBaseline, keyOf, layerText, nameAmong } from "./lines";
 import { NoLine } from "./notes";
@@ -113,6 +113,7 @@ function Answer({ answer }: { answer: Correctness }) {
           may be no truer to the model. Few images that it gets wrong make wide intervals.
         </p>
       </Caution>
+      <ModelPanel answer={answer} title={title} />
       <ClassPanel answer={answer} title={title} />
     </>
   );
