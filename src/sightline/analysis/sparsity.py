@@ -19,7 +19,7 @@ from sightline.analysis.sets import check_fit, open_other, result_lines, sets_of
 from sightline.records import InputError
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
-from sightline.results.leaderboard import find_warnings, list_map_keys, layer_column, so_far
+from sightline.results.leaderboard import find_warnings, layer_column, list_map_keys, so_far
 
 if TYPE_CHECKING:
     import os
