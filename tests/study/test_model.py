@@ -316,7 +316,7 @@ def test_what_does_not_fit_is_named(changes: dict[str, Any], expected: str) -> N
         ({"params": {"maps": ""}}, "methods.params.maps: expected a folder or file of maps"),
         ({"params": {"maps": "a", "steps": 3}}, "methods.params.steps: unknown parameter 'steps'"),
         ({"params": {"maps": "a", "sign": "up"}}, "methods.params.sign: expected 'positive'"),
-        ({"params": {"maps": "a"}, "models": ["demo/vit"]}, "methods.models: maps made elsewhere"),
+        ({"params": {"maps": "a"}, "models": ["demo/vit"]}, "methods.models: precomputed maps"),
         ({"name": "a/b"}, "methods.name: expected 1 to 100 of A-Z a-z 0-9 . _ - or blanks"),
     ],
 )

@@ -89,7 +89,7 @@ function Bar({ current, onHelp }: BarProps) {
   );
 }
 
-/** A page that broke says so; the rest of the app stays. One whose files did not come is opened anew. */
+/** A page that broke says so; the rest of the app stays. One whose files did not load is opened again. */
 class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

@@ -151,7 +151,7 @@ def cascade_table(
     -------
     DataFrame
         model, method, target, layer, best_layer, stage (from 0 in the order of the way; -1: nothing
-        is drawn anew, and the similarity is 1), name, similarity, low, high, cross, edge, training
+        is randomised, and the similarity is 1), name, similarity, low, high, cross, edge, training
         (see `sanity_table`), accuracy (of the network at this stage, mean over images and draws),
         accuracy_low, accuracy_high, images, seeds.
 

@@ -112,7 +112,7 @@ def create_model_vs_method_analysis(
     metric
         What the values are, ``metric[@threshold]``.
     axes
-        Four, for the panels; a new figure unless given.
+        Four, for the panels; by default those of a new figure.
 
     Examples
     --------

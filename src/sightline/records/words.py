@@ -35,7 +35,7 @@ def merge_counts(texts: Iterable[str]) -> list[str]:
     Parameters
     ----------
     texts
-        Empty ones, and those without a number, are left out.
+        Empty ones, and those without a number, are skipped.
 
     Examples
     --------

@@ -141,7 +141,7 @@ def _features(store: StoreFigures, choice: Choice) -> Drawn:
 
 
 def _add_line_columns(table: pd.DataFrame, line: Lines) -> pd.DataFrame:
-    """Put the line that a breakdown is about beside its rows."""
+    """Add the columns of the line that a breakdown is about."""
     columns = line.columns()
     return table.assign(**{key: columns[key][0] for key in ("name", "layer", "chosen")})
 

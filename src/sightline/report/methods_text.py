@@ -374,7 +374,7 @@ def _describe_layers(results: Results, check: str) -> str:
     said = words.get(layers) if isinstance(layers, str) else [f"layers {_listed(map(str, layers))}"]
     if section.get("best_layers"):
         said = [*(said or []), "the layer with the best score"]
-    return f" Of methods with layers, {_listed(said)} was checked." if said else ""
+    return f" Checked layers of methods that have some: {_listed(said)}." if said else ""
 
 
 _WAYS = {

@@ -27,7 +27,7 @@ __all__ = ["given_source"]
 def given_source(
     study: Study, method: MethodEntry, images: Sequence[str], every: Sequence[str]
 ) -> tuple[Source, list[str]]:
-    """Return the source of an entry that names maps made elsewhere, and notes on images without.
+    """Return the source of an entry that names precomputed maps, and notes on images without.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ Method = Literal["wilson", "studentised", "bca", "t"]
 _FEW, _FEW_CLUSTERED = 50, 500
 # Above so many no mean is skewed.
 _MANY = 10_000
-# Wilson's interval lies in its range, and keeps what it promises, from so many images on.
+# Wilson's interval keeps its range and its confidence from so many images on.
 _MIN_SHARES = 2
 _CONSTANT = "all values are equal"
 

@@ -206,7 +206,7 @@ class MethodEntry(Part):
 
 
 def _given_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
-    """Return what does not fit in an entry for maps made elsewhere."""
+    """Return what does not fit in an entry for precomputed maps."""
     known: dict[str, tuple[str, ...]] = {
         "maps": (),
         "model": (),
@@ -217,7 +217,7 @@ def _given_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
     for key, value in entry.params.items():
         place: Place = ("params", key)
         if key not in known:
-            text = f"unknown parameter {key!r} of maps made elsewhere; known: {', '.join(known)}"
+            text = f"unknown parameter {key!r} of precomputed maps; known: {', '.join(known)}"
             found.append((place, text))
         elif not isinstance(value, str):
             found.append((place, f"expected text, got {shown(value)}"))
@@ -227,7 +227,7 @@ def _given_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
             text = f"expected {' or '.join(map(repr, choices))}, got {shown(value)}"
             found.append((place, text))
     if entry.models is not None:
-        text = "maps made elsewhere are not made by the study's models; name theirs in params.model"
+        text = "precomputed maps are not made by the study's models; name theirs in params.model"
         found.append((("models",), text))
     return found
 

@@ -45,7 +45,7 @@ export function ErrorNote({ error, retry }: { error: Error; retry?: () => void }
   );
 }
 
-/** A warning beside figures. */
+/** A warning next to scores. */
 export function Caution({ children }: { children: ReactNode }) {
   return (
     <div className="caution" role="note">

@@ -99,7 +99,7 @@ def _readings(measured: Collection[str]) -> tuple[Reading, ...]:
     responses=PROBLEMS,
     summary="Verdicts: do maps depend on what the model learnt?",
     description="A line for each model and method: how similar maps stay when the weights are "
-    "drawn anew, beside the similarity to maps of other images. `verdict` compares the two (fail: "
+    "randomised, next to the similarity to maps of other images. `verdict` compares the two (fail: "
     "the lower end of the difference above 0.1, or of the similarity above 0.6; pass: the upper "
     "end of the difference below 0.1), `guide` and `cascade` say what the guide's rule says. "
     "Verdicts do not rank methods. `layer` was checked, `best_layer` is the one that the "
