@@ -222,7 +222,7 @@ class Detection(NamedTuple):
         paired test, and by that under Holm's correction for all configurations.
     power, estimated : float
         Of the paired test: from the standard deviation over all images, and the mean over the gold
-        sets of what each tells by its own.
+        sets, each from its own standard deviation.
     detectable : float
         Mean over the gold sets of the smallest bias with 80% power.
     signs, centred : float

@@ -178,9 +178,12 @@ def test_right_and_wrong_is_plausibility_alone(page: Any, open_page: Opens, app_
     expect(page).to_have_url(re.compile("difference=difference"))
     expect(row).to_contain_text("+0.123")
     expect(row).to_contain_text("(4)")
-    spots = page.locator("svg.checks-scatter").first.locator("circle")
+    models = page.get_by_role("group", name="by accuracy of its model")
+    defined = [one for one in found["models"] if one["value"] is not None]
+    expect(models.locator(".spot")).to_have_count(len(defined))
+    spots = page.locator(".checks-small svg.checks-scatter").first.locator("circle")
     assert spots.count() > 0
-    page.locator("svg.checks-scatter a").first.click()
+    page.locator(".checks-small svg.checks-scatter a").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Gallery")
     assert asked(page.url)["style"] in {one["label"] for one in found["classes"]}
 

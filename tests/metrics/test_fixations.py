@@ -32,9 +32,10 @@ def test_points_are_counted_in_their_pixels() -> None:
     for odd in ((1.01, 0.5), (-0.1, 0.5), (math.nan, 0.5)):
         with pytest.raises(InputError, match=r"each in \[0, 1\]; point 1 is"):
             metrics.count_points([(0.5, 0.5), odd], 4, 4)
-    for odd in ([(0.1, 0.2, 0.3)] * 2, [0.1, 0.2, 0.3, 0.4]):  # with a duration; not in pairs
+    unpaired: list[Any] = [[(0.1, 0.2, 0.3)] * 2, [0.1, 0.2, 0.3, 0.4]]  # with a duration; flat
+    for points in unpaired:
         with pytest.raises(InputError, match=r"points must be \(x, y\) each; got shape"):
-            metrics.count_points(odd, 4, 4)
+            metrics.count_points(points, 4, 4)
 
 
 def test_a_density_is_a_gaussian_around_each_point() -> None:

@@ -1,4 +1,4 @@
-"""Fixations: points as counts per pixel, as a density, and what tells them from regions."""
+"""Fixations: points as counts per pixel, as a density, and how they differ from regions."""
 
 from __future__ import annotations
 
