@@ -277,7 +277,7 @@ def test_a_store_without_checks_says_what_would_make_them(page: Any, app_url: st
     wait_until_shown(page)
     expect(page.locator(".empty")).to_contain_text("No checks are stored")
     expect(page.locator(".empty pre")).to_have_text("checks:\n  randomisation: {}")
-    expect(page.locator(".empty")).to_contain_text("sightline sanity STORE")
+    expect(page.locator(".empty")).to_contain_text("sightline sanity RUN")
     page.get_by_role("link", name="Failures").click()  # what needs no check is there all the same
     wait_until_shown(page)
     expect(page.locator("#worst li")).not_to_have_count(0)
