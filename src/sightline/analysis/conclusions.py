@@ -278,8 +278,8 @@ def _compare_labels(bias: dict[str, Any], configurations: int) -> str:
         return f"{start}: not tested ({bias['reason']})."
     if math.isnan(bias["detectable"]):
         return (
-            f"{start}: no bias could be shown, and how large a bias would have been found cannot "
-            f"be computed ({bias['reason']})."
+            f"{start}: no bias could be shown; there is no smallest bias that would have been "
+            f"found with 80% power ({bias['reason']})."
         )
     corrected = f", corrected for {configurations} configurations" if configurations > 1 else ""
     return (

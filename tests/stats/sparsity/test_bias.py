@@ -131,6 +131,15 @@ def test_why_there_is_none_is_said() -> None:
     assert (none.n, none.reason) == (0, "too few gold images: 0, p-values need 6")
 
 
+def test_no_detectable_bias_lies_outside_the_range_of_differences() -> None:
+    sparse, gold = [0.0, 0.9, 0.1, 0.8, 0.0, 1.0], [0.9, 0.1, 0.9, 0.0, 0.8, 0.1]
+    assert compute_label_bias(sparse, gold).detectable > 1
+    bias = compute_label_bias(sparse, gold, limits=(0, 1))
+    assert math.isnan(bias.detectable)
+    assert bias.reason == "too few gold images: 6, no possible bias is found with 80% power"
+    assert bias.p > 0.05
+
+
 def test_gold_images_without_a_sparse_score_are_counted() -> None:
     sparse, gold = study(0.02)
     sparse[[3, 8]] = np.nan

@@ -103,7 +103,7 @@ def compute_label_bias(
     -------
     LabelBias
         p and `detectable` are NaN below 6 gold images, all of it but counts where a stratum has
-        fewer than 4.
+        fewer than 4; `detectable` also where it would lie outside the range of differences.
 
     Examples
     --------
@@ -131,6 +131,9 @@ def compute_label_bias(
     ends = limits[0] - limits[1], limits[1] - limits[0]
     low, high = np.clip((found.low, found.high), *ends).tolist()
     found = replace(found, low=low, high=high, undefined=undefined)
+    if found.detectable > ends[1]:
+        reason = f"too few gold images: {found.n}, no possible bias is found with {power:.0%} power"
+        found = replace(found, detectable=math.nan, reason=reason)
     return found if found.reason else replace(found, reason=_explain_missing(found, alpha))
 
 
