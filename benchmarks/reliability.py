@@ -90,7 +90,9 @@ def _given(folder: Path) -> list[dict[str, Any]]:
                 rng = np.random.default_rng([number, len(method)])
                 values = rng.integers(-9, 90 if method == "tied" else 1 << 20, (16, 16))
                 np.save(folder / method / f"facade-{number:05}.npy", values.astype(np.float32))
-    return [{"name": one, "params": {"maps": str(folder / one)}} for one in GIVEN]
+    return [
+        {"name": one, "params": {"maps": str(folder / one), "sign": "positive"}} for one in GIVEN
+    ]
 
 
 def given_study(folder: Path, **changes: Any) -> Study:

@@ -47,15 +47,16 @@ def test_all_methods_of_an_image_with_what_is_annotated(
     shares = load_model("demo/vit").logits(image).softmax(1)[0]
     name = load_model("demo/vit").classes[int(shares.argmax())]
     head = f"facade-00000.png · demo/vit · predicted {name} ({shares.max():.0%})"
-    maps, words, rows = {}, {}, []
+    maps, signs, words, rows = {}, {}, {}, []
     for method in ("cls", "gradcam"):
         made = explain("demo/vit", image, method, layers=-1)
         maps[method] = made.geometries[0][0].to_image(made.values[0][0][0], how="bilinear")
+        signs[method] = made.sign
         scores = score_maps(maps[method], mask, sign=made.sign)  # type: ignore[arg-type]
         value, chance = float(scores["coverage"]), float(scores["coverage_chance"])
         words[method] = f"coverage {value:.2f} (chance {chance:.2f})"
         rows.append([method, 11, "coverage", value, chance])
-    figure = visualize_all_methods(pixels, maps, mask, notes=words, head=head)
+    figure = visualize_all_methods(pixels, maps, mask, signs=signs, notes=words, head=head)
     (expected,) = save(figure, tmp_path / "expected", ("png",), dpi=100)
     with Image.open(out) as found, Image.open(expected) as wanted:
         assert found.tobytes() == wanted.tobytes()

@@ -71,9 +71,9 @@ def test_scores_are_in_range_or_undefined(scene: tuple[Any, Any], sign: Any) -> 
 @given(batches())
 def test_a_bad_map_changes_no_other(scene: tuple[Any, Any]) -> None:
     maps, mask = scene
-    together = score_maps(maps, mask, nonfinite="drop", threads=1)
+    together = score_maps(maps, mask, sign="positive", nonfinite="drop", threads=1)
     for number, one in enumerate(maps):
-        alone = score_maps(one, mask, nonfinite="drop", threads=1)
+        alone = score_maps(one, mask, sign="positive", nonfinite="drop", threads=1)
         for name in together:
             found, expected = np.asarray(together[name])[number], np.asarray(alone[name])
             assert np.array_equal(found, expected, equal_nan=True), name
@@ -85,10 +85,10 @@ def test_the_first_bad_map_is_named(scene: tuple[Any, Any]) -> None:
     maps, mask = scene
     finite = np.isfinite(np.asarray(maps, np.longdouble)).all(axis=(1, 2))
     if finite.all():
-        assert score_maps(maps, mask, threads=1)
+        assert score_maps(maps, mask, sign="positive", threads=1)
     else:
         with pytest.raises(MapError) as caught:
-            score_maps(maps, mask, threads=1)
+            score_maps(maps, mask, sign="positive", threads=1)
         assert caught.value.index == int(np.argmin(finite))
 
 

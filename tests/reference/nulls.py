@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TIE = 1e-9
+_SIGN: dict[str, Any] = {"sign": "positive"}
 
 
 def score(one_map: Any, mask: Any, column: str, **options: Any) -> float:
-    return float(score_maps(one_map, mask, metrics=[column], **options)[column])
+    return float(score_maps(one_map, mask, metrics=[column], **_SIGN | options)[column])
 
 
 def cross_matrices(
@@ -28,7 +29,7 @@ def cross_matrices(
     found = {column: np.empty((n, n)) for column in columns}
     for i, j in itertools.product(range(n), range(n)):
         left_out = None if ignore is None else ignore[j]
-        scores = score_maps(maps[i], masks[j], metrics=columns, ignore=left_out, **options)
+        scores = score_maps(maps[i], masks[j], metrics=columns, ignore=left_out, **_SIGN | options)
         for column, matrix in found.items():
             matrix[i, j] = scores[column]
     return found

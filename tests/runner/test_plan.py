@@ -393,7 +393,7 @@ def test_a_plan_tells_how_far_it_is(folder: Path) -> None:
 
 
 def test_signs_that_metrics_have_no_meaning_for(folder: Path, tmp_path: Path) -> None:
-    """The file of maps says that they are signed, which the study cannot know."""
+    """The file of maps says that they are signed, under which energy has no meaning."""
     from safetensors.numpy import save_file
 
     way: dict[str, Any] = {
@@ -407,7 +407,9 @@ def test_signs_that_metrics_have_no_meaning_for(folder: Path, tmp_path: Path) ->
     text = json.dumps({"maps": entries, "upsampling": "bilinear"})
     path = tmp_path / "m.safetensors"
     save_file({"000.png": np.ones((4, 4), np.float32)}, path, {"sightline": text})
-    assert given_plan(folder, path).sources[0].sign == "positive"  # as of maps made here
+    with pytest.raises(InputError, match="a signed map has no energy"):
+        given_plan(folder, path)
+    assert given_plan(folder, path, metrics=["iou"]).sources[0].sign == "signed"
     assert given_plan(folder, path, sign="signed", metrics=["iou"]).sources[0].sign == "signed"
     assert given_plan(folder, path, sign="absolute").sources[0].sign == "absolute"
     assert given_plan(folder, path, params={"sign": "positive"}).sources[0].sign == "positive"

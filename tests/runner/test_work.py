@@ -112,7 +112,8 @@ def test_a_task_is_what_explain_and_score_maps_give(
             values = expected.values[i][k]
             assert kept.values[i][k].tobytes() == values.tobytes()
             carried = expected.geometries[i][k].carry(sample.annotation)
-            scores = score_maps(values, regions=[carried], percentiles=(90, 50), metrics=METRICS)
+            options: Any = {"percentiles": (90, 50), "metrics": METRICS, "sign": expected.sign}
+            scores = score_maps(values, regions=[carried], **options)
             for row in scores.to_rows().to_pylist():
                 key = (sample.image_id, layer, row["region"], row["metric"], row["threshold"])
                 assert found[key] == pytest.approx(row["value"], rel=1e-12, nan_ok=True), key
@@ -245,7 +246,7 @@ def test_rows_are_written_last(plan: Plan, tmp_path: Path, monkeypatch: pytest.M
     """They say that a task is done; what comes before must be there."""
     order = []
     monkeypatch.setattr(module, "write_maps", lambda path, maps: order.append(path.parent.name))
-    monkeypatch.setattr(module, "write_rows", lambda path, rows: order.append(path.parent.name))
+    monkeypatch.setattr(module, "write_rows", lambda path, *_: order.append(path.parent.name))
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
     finish(worker, task_of(plan, "demo/vit", "random"))
     assert order == ["maps", "curves", "rows"]

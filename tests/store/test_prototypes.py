@@ -120,7 +120,7 @@ def test_a_link_that_leads_out_is_refused(folder: BenchmarkFolder, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "must be JSON"), ("[]", "format must be 1, got None"), ('{"format": 1}', "settings")],
+    [("{", "must be JSON"), ("[]", "format must be 2, got None"), ('{"format": 2}', "settings")],
 )
 def test_what_cannot_be_understood_is_said(folder: BenchmarkFolder, text: str, said: str) -> None:
     folder.about_path.write_text(text)
@@ -139,7 +139,7 @@ def test_names_that_lead_elsewhere_are_neither_read_nor_removed(
     mine.write_text("mine")
     told = {name: {"sha256": sha256(b"mine").hexdigest()}}
     for files, drawn in ((told, {}), ({}, {"distribution_img": name})):
-        about = {"format": 1, "settings": {"files": drawn}, "files": files}
+        about = {"format": 2, "settings": {"files": drawn}, "files": files}
         save_json(folder.about_path, about)
         with pytest.raises(
             InputError, match=r"benchmark\.json: files must lie in its folder, got '"
@@ -167,7 +167,7 @@ def test_links_that_lead_out_are_neither_read_nor_removed(
 
 @pytest.mark.parametrize("one", [5, {}, {"sha256": 5}])
 def test_tables_without_digest_are_refused(folder: BenchmarkFolder, one: object) -> None:
-    save_json(folder.about_path, {"format": 1, "settings": {}, "files": {"a.csv": one}})
+    save_json(folder.about_path, {"format": 2, "settings": {}, "files": {"a.csv": one}})
     with pytest.raises(InputError, match=r"files must each have sha256, 'a\.csv' has none"):
         folder.is_whole()
 
@@ -188,7 +188,7 @@ def test_columns_are_those_that_the_readers_know() -> None:
     pair = ["img_id", "image", "proto_idx", "row", "column"]
     assert relevance_schema().names == [
         *("kind", *pair, "score", "mask_relevance", "energy_relevance", "energy_raw", "chance"),
-        *("label", "predicted"),
+        *("reason", "label", "predicted"),
     ]
     assert drops_schema().names == [
         *(*pair, "perturbation", "description", "original_score", "focused", "dual", "whole"),
