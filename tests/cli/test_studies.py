@@ -533,7 +533,7 @@ def shrink_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the demo have few images, methods and figures."""
     values = demo_study().to_dict()
     values |= {"models": ["demo/vit", "demo/cnn"], "layers": [0, -1], "percentiles": [90, 50]}
-    values["data"]["count"] = 4
+    values["data"]["count"] = 5
     values["methods"] = ["cls", "gradcam", "random", "centre"]
     values["checks"] = {"parts": {"images": 2, "methods": "gradcam", "models": "demo/cnn"}}
     small = Study.from_dict(values)
@@ -549,14 +549,14 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     said = run("demo", "--out", "my runs", "--workers", 1, columns=80).stdout
     store = Path("my runs/demo")
-    assert said.startswith("Plan: 4 images with ")
+    assert said.startswith("Plan: 5 images with ")
     board, _, chart = said.partition("iou@90 from the first layer to the last")
     for model, method in (("demo/vit", "cls"), ("demo/cnn", "gradcam"), ("demo/vit", "gradcam")):
         value, low, high, chance, ceiling = numbers(board, model, method)
         assert 0 <= low <= value <= high <= 1
         assert 0 < chance < ceiling <= 1
         assert re.search(rf"{model} {method} +[▁▂▃▄▅▆▇█]{{2}}  best ", chart)
-    assert "over 4 images with 95% intervals" in board
+    assert "over 5 images with 95% intervals" in board
     assert "which flatters it: --layer split does not." in board
     assert re.search(r"a map that knows nothing +[▁▂▃▄▅▆▇█]  0\.\d{3}", chart)
     for name in ("study.yml", "rows", "maps", "manifest.json"):
