@@ -179,7 +179,7 @@ def test_bias_is_the_paired_difference_on_the_gold_images(
          "bias of at least 0.031 would have been found with 80% power, corrected for 2 config"),
         ({"difference": 0.0, "p": 1.0, "p_holm": 1.0, "detectable": math.nan,
           "reason": "all differences are equal"}, "not shown",
-         "a bias would have been found cannot be computed (all differences are equal)."),
+         "bias that would have been found with 80% power (all differences are equal)."),
         ({"p": math.nan, "p_holm": math.nan, "detectable": math.nan, "n": 4, "undefined": 1,
           "reason": "too few gold images: 4, p-values need 6"}, "not tested",
          "on the 4 images with both scores is +0.020 (95% interval -0.010 to +0.050): not tested"),
