@@ -50,6 +50,7 @@ def test_lines_hold_what_the_leaderboard_holds(alone: SparsityReport, sparse: Pa
     random = alone.lines[(alone.lines["method"] == "random")].iloc[0]
     assert random["label_recall"] == pytest.approx(regions, abs=1e-12)  # one of each is labelled
     assert alone.main.split(" · layer ")[0] in ("demo/vit · cls", "demo/vit@seed2 · cls")
+    assert alone.best_baseline.to_dict() == board.attrs["best_baseline"]
     assert (alone.images, alone.regions) == (stores.COUNT, len(open_regions(sparse, "")))
 
 
@@ -505,5 +506,6 @@ def test_maps_of_different_grids_are_compared(folder: Path, tmp_path: Path) -> N
 def test_a_study_of_baselines_alone_has_a_report(sparse: Path) -> None:
     found = report_of(sparse, method="centre", model="demo/vit")
     assert found.main == "demo/vit · centre"
+    assert found.best_baseline.is_baseline
     assert found.verdicts.empty
     assert SURVIVES not in [kind for kind, _ in found.findings]

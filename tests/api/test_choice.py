@@ -35,7 +35,7 @@ def test_nothing_asked_is_the_best_that_is_no_baseline(served: Served) -> None:
         assert (choice.layer, choice.target) == (best["layer"], best["target"])
         assert (choice.selection, choice.percentile, choice.ties) == ("percentile", 90, "share")
         assert {"model", "method", "layer", "selection", "percentile", "ties"} <= set(choice.chosen)
-        assert "best by iou@90" in choice.why
+        assert "chosen by iou@90" in choice.why
         assert "best of 3 layers on the same images" in choice.why
 
 
@@ -70,7 +70,7 @@ def test_a_base_stands_for_its_variants(served: Served) -> None:
 def test_a_baseline_can_be_asked_for(served: Served) -> None:
     found = choose_map(served, AskedMap(method="centre"))
     assert (found.choice.method, found.choice.layer) == ("centre", None)
-    assert "baselines left aside" not in found.choice.why
+    assert "baselines excluded" not in found.choice.why
 
 
 def test_the_map_does_not_move_with_the_threshold(served: Served) -> None:

@@ -113,7 +113,7 @@ def test_absolute_maps_keep_their_signs(client: TestClient, image: str) -> None:
 def test_a_choice_is_made_and_said_where_nothing_is_asked(client: TestClient, image: str) -> None:
     choice = client.get(f"/api/maps/{image}/header").json()["choice"]
     assert {"model", "method", "layer"} <= set(choice["chosen"])
-    assert "best by iou@90" in choice["why"]
+    assert "chosen by iou@90" in choice["why"]
 
 
 @pytest.mark.parametrize(

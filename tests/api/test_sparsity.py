@@ -29,6 +29,7 @@ def test_the_report_is_that_of_the_library(client: TestClient, served: Served) -
     expected = sparsity_report(served.results, method="cls", layer=2)
     assert found["metric"] == "iou@90"
     assert found["main"] == expected.main
+    assert found["best_baseline"] == expected.best_baseline.to_dict()
     assert (found["images"], found["regions"]) == (expected.images, expected.regions)
     assert [tuple(one) for one in found["findings"]] == list(expected.findings)
     assert found["missing"] == list(expected.missing)

@@ -251,7 +251,7 @@ def test_the_default_is_the_best_that_is_no_baseline(
     assert (default["model"], default["method"]) == (best["model"], best["method"])
     assert default["layer"] == best["layer"]
     assert {"model", "method", "layer", "percentile"} <= set(default["chosen"])
-    assert "baselines left aside" in default["why"]
+    assert "baselines excluded" in default["why"]
 
 
 def test_a_study_that_has_just_begun_has_no_default(begun: TestClient) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -92,6 +93,9 @@ def test_sparsity_prints_findings_and_writes_the_page(store: Path, tmp_path: Pat
     assert found["page"] == str(out)
     assert out.read_text("utf-8") == page.read_text("utf-8")
     assert {"lines", "dropout", "sets", "conclusions"} <= found.keys()
+    sentence = found["best_baseline"]["sentence"]
+    assert " ".join(sentence.split()) in " ".join(text.split())
+    assert escape(sentence) in page.read_text("utf-8")
 
 
 def test_sparsity_joins_a_gold_store(store: Path, tmp_path: Path) -> None:

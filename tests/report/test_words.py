@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sightline.report import words
 from sightline.report.findings import _RULES, _verdict, judge
-from sightline.report.words import LEVEL, Gap, Score
+from sightline.report.words import LEVEL, Finding, Gap, Score
 from sightline.results import BaselineComparison
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NAN = math.nan
 
@@ -22,17 +26,34 @@ def gap(difference: float = 0.1, p: float = 0.01, n: int = 50) -> Gap:
 # --- best and margin -----------------------------------------------------------------------------
 
 
-def test_the_best_line_is_named_with_value_interval_and_images() -> None:
-    found = words.best_words(Score("a <b>", 0.3, 0.28, 0.33, 120), "iou@90", 14)
-    assert found.text == (
-        "a <b> has the best iou@90 of 14 lines that are no baselines: 0.300 (95% interval 0.280 to "
-        "0.330, 120 images). Being the best of several on these images flatters it a little, which "
-        "the interval does not allow for."
+def tell_best(
+    score: Score | None = None,
+    lines: int = 14,
+    comparison: BaselineComparison | None = None,
+    others: Sequence[Gap] = (),
+) -> Finding:
+    score = score or Score("a", 0.3, 0.28, 0.33, 120)
+    return words.best_words(score, lines, comparison or compare_baseline(), others)
+
+
+def test_the_best_line_is_named_with_the_best_baseline_interval_and_images() -> None:
+    assert tell_best().text == (
+        "Best: a (0.300), better than the best baseline, b (0.200): difference 0.100 (95% CI 0.050 "
+        "to 0.150, p = 0.01, n = 50). It has the best iou@90 of 14 lines that are no baselines "
+        "(95% interval 0.280 to 0.330, 120 images). Being the best of several on these images "
+        "flatters it a little, which the interval does not allow for."
     )
-    alone = words.best_words(Score("a", 0.3, NAN, NAN, 1), "iou@90", 1).text
-    assert "is the only line that is no baseline" in alone
-    assert alone.endswith("its iou@90 is 0.300 (no interval, 1 image).")
-    assert "the lowest, which is best, kl" in words.best_words(Score("a", 1.0), "kl", 2).text
+    alone = tell_best(Score("a", 0.3, n=1), 1).text
+    assert alone.endswith("It is the only line that is no baseline (no interval, 1 image).")
+    lower = tell_best(comparison=replace(compare_baseline(), metric="kl")).text
+    assert "It has the lowest, which is best, kl of 14 lines" in lower
+
+
+def test_a_best_line_without_a_baseline_says_what_is_not_known() -> None:
+    found = tell_best(comparison=BaselineComparison("iou@90", "a", 0.3))
+    assert found.tone == "doubt"
+    assert found.text.startswith("Best: a (0.300); the run has no baseline to compare it with.")
+    assert found.text.endswith("the centre or the edges of images would do as well is not known.")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +91,7 @@ def test_comparisons_say_when_layers_were_chosen_by_halves() -> None:
     for halves in (False, True):
         found = words.margin_words(gap()._replace(halves=halves), "iou@90")
         assert ("layers chosen by halves" in found.text) == halves
-        split = words.describe_baseline(replace(compare_baseline(), split=halves), [])
+        split = tell_best(comparison=replace(compare_baseline(), split=halves))
         assert ("split-half selection" in split.text) == halves
     score = Score("a", 0.3, 0.2, 0.4, 9, chance=0.1)
     assert "0.300 is 3.0 times" in words.chance_words(score, "iou@90").text
@@ -144,16 +165,16 @@ def compare_baseline(difference: float = 0.1, p: float = 0.01) -> BaselineCompar
 def test_the_best_baseline_is_beaten_or_not(
     difference: float, p: float, tone: str, said: str
 ) -> None:
-    found = words.describe_baseline(compare_baseline(difference, p), [])
+    found = tell_best(comparison=compare_baseline(difference, p))
     assert found.tone == tone
     assert said in found.text
 
 
 def test_all_lines_are_counted_against_the_best_baseline() -> None:
     others = [gap(0.1), gap(-0.1), gap(0.1, 0.2), gap(0.1, NAN), gap(0.2)]
-    text = words.describe_baseline(compare_baseline(), others).text
+    text = tell_best(others=others).text
     assert "Of all 5 lines, 2 are shown to be better than b, 1 to be worse, and 2 cannot" in text
-    assert "Of all" not in words.describe_baseline(compare_baseline(), others[:1]).text
+    assert "Of all" not in tell_best(others=others[:1]).text
 
 
 def test_other_metrics_are_told_with_ranks_and_baselines() -> None:

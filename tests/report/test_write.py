@@ -135,7 +135,7 @@ def test_the_summary_speaks_of_the_best_line(demo_report: Path, demo_store: Path
     with open_results(demo_store) as results:
         board = results.leaderboard()
     best = board[board["group"] != "baseline"].iloc[0]
-    assert f"{best['model']} {best['method']} has the best iou@90" in page
+    assert f"Best: {best['model']} {best['method']} (" in page
     assert f"{best['value']:.3f}" in page
     for word in ("Sparse labels", "Few images", "Plausible is not faithful"):
         assert word in page
@@ -371,7 +371,7 @@ def test_texts_of_tables_are_no_formulas(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_figures")
 def test_another_metric_leads(given: Path, tmp_path: Path) -> None:
     made = write_report(given, tmp_path / "report", metric="coverage", formats=())
-    assert "has the best coverage" in dict(made.summary)["Best line"]
+    assert "has the best coverage of" in dict(made.summary)["Best line"]
     drawn = pd.read_csv(tmp_path / "report" / "leaderboard.csv")
     with open_results(given) as results:
         board = results.leaderboard("coverage")

@@ -17,6 +17,7 @@ from sightline.analysis.conclusions import (
     main_lines,
     method_of,
 )
+from sightline.results import format_baseline_comparison
 from sightline.results._wording import line_name
 from sightline.store import write_whole
 
@@ -145,7 +146,8 @@ def _head(report: SparsityReport) -> str:
         f"{report.regions:,} labelled regions. Where people label one window of five, a model that "
         "looks at all five is scored as if it were wrong four times. This page says how much of "
         "that could be in the scores, what can be concluded all the same, and what cannot. Single "
-        f"findings are about <b>{escape(report.main)}</b>, the best line{rest}.</p>"
+        f"findings are about <b>{escape(report.main)}</b>, the best line{rest}. "
+        f"{escape(format_baseline_comparison(report.best_baseline))}</p>"
         "</header>"
     )
 

@@ -19,6 +19,7 @@ from sightline.analysis.sets import check_fit, open_other, result_lines, sets_of
 from sightline.records import InputError
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
+from sightline.results.comparing import compare_with_baseline
 from sightline.results.leaderboard import find_warnings, layer_column, list_map_keys, so_far
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from sightline.analysis.scenes import Scenes
     from sightline.records.choices import Layer
-    from sightline.results import Results
+    from sightline.results import BaselineComparison, Results
     from sightline.results._lines import Line
     from sightline.results._views import Name
 
@@ -47,6 +48,8 @@ class SparsityReport:
     study, metric, main : str
         The study, its metric, and the line that single findings are about: the best that is no
         baseline.
+    best_baseline : BaselineComparison
+        That line against the best baseline of the run.
     images, regions : int
         How many are annotated.
     lines : DataFrame
@@ -92,6 +95,7 @@ class SparsityReport:
     study: str
     metric: str
     main: str
+    best_baseline: BaselineComparison
     images: int
     regions: int
     lines: pd.DataFrame
@@ -121,7 +125,8 @@ class SparsityReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; what is missing is None."""
-        plain = {"study": self.study, "metric": self.metric, "main": self.main}
+        plain: dict[str, Any] = {"study": self.study, "metric": self.metric, "main": self.main}
+        plain["best_baseline"] = self.best_baseline.to_dict()
         counts = {"images": self.images, "regions": self.regions}
         tables = {
             name: json.loads(getattr(self, name).to_json(orient="records", double_precision=15))
@@ -206,7 +211,8 @@ def sparsity_report(
             for one in shown_of(measured)
         }
         material = Material(scenes, name, measured, sets, many, few, draws, seed, move)
-        return _report(material, width)
+        best = compare_with_baseline(tables, name, material.main.line, where, layer)
+        return _report(material, best, width)
     finally:
         scenes.close()
         for other in (many, few):
@@ -226,7 +232,9 @@ def _measured(scenes: Scenes, name: Name, lines: Sequence[Line], move: Progress)
     return found
 
 
-def _report(material: Material, width: float | None) -> SparsityReport:
+def _report(
+    material: Material, best_baseline: BaselineComparison, width: float | None
+) -> SparsityReport:
     """Put the tables together, and conclude."""
     deltas, verdicts = deltas_tables(material)
     counts = counts_table(material)
@@ -251,6 +259,7 @@ def _report(material: Material, width: float | None) -> SparsityReport:
             study=material.scenes.study.name,
             metric=str(material.name),
             main=main.called,
+            best_baseline=best_baseline,
             images=int(main.images["area"].gt(0).sum()),
             regions=len(main.regions),
             **found,

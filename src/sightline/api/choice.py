@@ -400,8 +400,8 @@ def _why(served: Served, line: Line, name: Name, chosen: tuple[Any, ...]) -> str
     """Say how what was not asked for was chosen."""
     parts = []
     if {"model", "method", "target"} & set(chosen[:-1]):
-        best = f"best by {name} among what was asked for"
-        parts.append(best if line.group == BASELINE else f"{best}, baselines left aside")
+        by = f"chosen by {name}"
+        parts.append(by if line.group == BASELINE else f"{by}, baselines excluded")
     if line.chosen:
         parts.append(f"layer {line.layer}: {line.chosen}")
     seeds = len(sources_of(served, line))

@@ -878,6 +878,7 @@ class Sparsity(Answer):
 
     metric: str
     main: str
+    best_baseline: BestBaseline = Field(description="The main line against the best baseline.")
     images: int
     regions: int
     findings: tuple[tuple[str, str], ...]

@@ -209,8 +209,11 @@ def sparsity(
 
 def _sparsity_blocks(report: "SparsityReport") -> "list[Table | str]":
     """Return the results on each set, what becomes of differences, and the findings."""
+    from sightline.results import format_baseline_comparison
+
     title = f"{report.study}: {report.metric} on every set of labels"
     blocks = [*frame_blocks(_side_by_side(report), title, SHOWN_LINES)]
+    blocks.append(format_baseline_comparison(report.best_baseline))
     if len(report.verdicts):
         blocks += frame_blocks(
             _pairs(report.verdicts), "Differences when labels are left out", _PAIRS_SHOWN,

@@ -12,6 +12,7 @@ from sightline.report import words
 from sightline.report._feeds_checks import get_layer
 from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
+from sightline.results import BaselineComparison
 from sightline.results.leaderboard import GRIDS, has_mixed_grids
 
 if TYPE_CHECKING:
@@ -141,14 +142,13 @@ def _of_best(
     metric = scored.metric
     names = scored.names(baselines=False)
     score = score_of(scored, best)
-    said: list[Finding | None] = [words.best_words(score, metric, len(names))]
-    compared = results.compare_best(metric)
-    if base is not None and compared is not None:
-        others = gaps(scored, [(name, base) for name in names], p="p_holm")
-        named = replace(compared, configuration=best, baseline=base)
-        said.append(words.describe_baseline(named, others))
+    compared, others = results.compare_best(metric), []
+    if base is None or compared is None:
+        compared = BaselineComparison(metric, best, score.value, score.chosen)
     else:
-        said.append(words.no_baselines_words())
+        compared = replace(compared, configuration=best, baseline=base)
+        others = gaps(scored, [(name, base) for name in names], p="p_holm")
+    said: list[Finding | None] = [words.best_words(score, len(names), compared, others)]
     if len(names) > 1:
         said.append(words.margin_words(gaps(scored, [(best, names[1])])[0], metric))
     halves = scored.by_halves(best) if "same images" in score.chosen else None

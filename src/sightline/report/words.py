@@ -28,12 +28,10 @@ __all__ = [
     "chosen_words",
     "cropped_words",
     "cross_words",
-    "describe_baseline",
     "faithfulness_words",
     "few_words",
     "interval_words",
     "margin_words",
-    "no_baselines_words",
     "number",
     "others_words",
     "reviewed_words",
@@ -160,25 +158,49 @@ def _p(value: float) -> str:
 # --- what is best --------------------------------------------------------------------------------
 
 
-def best_words(score: Score, metric: str, lines: int) -> Finding:
-    """Name the best line.
+def best_words(
+    score: Score, lines: int, comparison: BaselineComparison, others: Sequence[Gap]
+) -> Finding:
+    """Name the best line, compare it with the best baseline, and count how all lines fare.
+
+    Parameters
+    ----------
+    score
+        Of the best line that is no baseline.
+    lines
+        How many lines there are that are no baselines.
+    comparison
+        The best line against the best baseline.
+    others
+        All lines that are no baselines against it, p-values corrected for their number.
 
     Examples
     --------
-    >>> best_words(Score("vit cls", 0.31, 0.29, 0.33, 120), "iou@90", 3).text
-    'vit cls has the best iou@90 of 3 lines that are no baselines: 0.310 (95% interval 0.290 to
-    0.330, 120 images). Being the best of several on these images flatters it a little, which the
-    interval does not allow for.'
+    >>> comparison = BaselineComparison("iou@90", "vit cls", 0.31)
+    >>> best_words(Score("vit cls", 0.31, 0.29, 0.33, 120), 3, comparison, []).text
+    'Best: vit cls (0.310); the run has no baseline to compare it with. It has the best iou@90 of 3
+    lines that are no baselines (95% interval 0.290 to 0.330, 120 images). Being the best of several
+    on these images flatters it a little, which the interval does not allow for. Whether the centre
+    or the edges of images would do as well is not known.'
     """
-    figures = f"{number(score.value)} ({interval_words(score.low, score.high)}, "
-    figures += f"{counted(score.n, 'image')})"
+    metric = comparison.metric
+    figures = f"({interval_words(score.low, score.high)}, {counted(score.n, 'image')})"
+    said = [format_baseline_comparison(comparison)]
     if lines == 1:
-        text = f"{score.name} is the only line that is no baseline; its {metric} is {figures}."
-        return Finding("Best line", text)
-    which = "the best" if _higher(metric) else "the lowest, which is best,"
-    text = f"{score.name} has {which} {metric} of {lines} lines that are no baselines: {figures}."
-    text += " Being the best of several on these images flatters it a little, which the interval "
-    return Finding("Best line", f"{text}does not allow for.")
+        said.append(f"It is the only line that is no baseline {figures}.")
+    else:
+        which = "the best" if _higher(metric) else "the lowest, which is best,"
+        said.append(
+            f"It has {which} {metric} of {lines} lines that are no baselines {figures}. Being the "
+            "best of several on these images flatters it a little, which the interval does not "
+            "allow for."
+        )
+    if not comparison.baseline:
+        said.append("Whether the centre or the edges of images would do as well is not known.")
+    elif len(others) > 1:
+        said.append(_tally(others, comparison.baseline, metric))
+    tones: dict[str, Tone] = {"better": "good", "untested": "doubt"}
+    return Finding("Best line", " ".join(said), tones.get(comparison.verdict, "bad"))
 
 
 def _paired(gap: Gap) -> str:
@@ -311,42 +333,13 @@ def cross_words(
                    "what they know of single images may be nothing.", "bad")  # fmt: skip
 
 
-def describe_baseline(comparison: BaselineComparison, others: Sequence[Gap]) -> Finding:
-    """Compare the best line with the best baseline, and count how the other lines fare.
-
-    Parameters
-    ----------
-    comparison
-        The best line against the best baseline.
-    others
-        All lines that are no baselines against it, p-values corrected for their number.
-
-    Examples
-    --------
-    >>> describe_baseline(BaselineComparison("iou@90", "a", 0.2, baseline="b", p=0.3, n=9), []).tone
-    'bad'
-    """
-    tones: dict[str, Tone] = {"better": "good", "untested": "doubt"}
-    text = format_baseline_comparison(comparison)
-    text += _tally(others, comparison.baseline, comparison.metric)
-    return Finding("Beyond the baselines?", text, tones.get(comparison.verdict, "bad"))
-
-
-def no_baselines_words() -> Finding:
-    """Say that there is no baseline to compare with."""
-    text = "No baselines are stored: whether the centre or the edges of images would do as well is "
-    return Finding("Beyond the baselines?", f"{text}not known.", "doubt")
-
-
 def _tally(others: Sequence[Gap], base: str, metric: str) -> str:
     """Count the lines that are ahead of a baseline, behind it, or neither."""
-    if len(others) < 2:
-        return ""
     kinds = [gap.ahead(metric) for gap in others]
     ahead, behind = kinds.count("ahead"), kinds.count("behind")
     rest = len(kinds) - ahead - behind
     return (
-        f" Of all {len(kinds)} lines, {ahead} {'is' if ahead == 1 else 'are'} shown to be better "
+        f"Of all {len(kinds)} lines, {ahead} {'is' if ahead == 1 else 'are'} shown to be better "
         f"than {base}, {behind} to be worse, and {rest} cannot be told apart from it (p corrected "
         "by Holm)."
     )

@@ -2581,6 +2581,8 @@ export interface Sparsity {
   metric: string;
   /** Name of the line that the report is mostly about. */
   main: string;
+  /** The main line against the best baseline. */
+  best_baseline: BestBaseline;
   /** How many images. */
   images: number;
   /** The regions, or how many. */

@@ -16,7 +16,7 @@ from sightline.api.problems import BUSY, PROBLEMS, Refusal, naming, of_store, wr
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import records, to_table
 from sightline.api.routes._keeping import keep
-from sightline.api.schemas import Sparsity, SparsityProgress
+from sightline.api.schemas import BestBaseline, Sparsity, SparsityProgress
 from sightline.api.state import Here, Served
 from sightline.results._views import Name
 
@@ -120,6 +120,7 @@ def _answer(served: Served, report: SparsityReport) -> Sparsity:
     return Sparsity(
         metric=report.metric,
         main=report.main,
+        best_baseline=BestBaseline(**report.best_baseline.to_dict()),
         images=report.images,
         regions=report.regions,
         findings=report.findings,

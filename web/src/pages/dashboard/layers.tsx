@@ -70,7 +70,7 @@ function LayerPanel({ panel, by, metric, baselines, yDomain }: PanelProps) {
     if (line) go(imagesBehind({ ...line, layer: line.layered ? x : null }, metric));
   };
   const best = bestPoint(panel.lines.flatMap((line) => line.points), lower);
-  const marks = best?.value == null ? [] : [{ x: best.x, y: best.value, text: `best: layer ${best.x}, ${score(best.value)}` }];
+  const marks = best?.value == null ? [] : [{ x: best.x, y: best.value, text: `${lower ? "lowest" : "highest"}: layer ${best.x}, ${score(best.value)}` }];
   return (
     <ChartFrame level={3} title={panel.title} name={`layers-${panel.title}`} data={() => dataOf(all)}>
       <LineChart

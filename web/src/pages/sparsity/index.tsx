@@ -46,6 +46,7 @@ function Report({ report }: { report: Sparsity }) {
         one window of five, a model that looks at all five is scored as if it were wrong four times. This page says how
         much of that could be in the scores, what can be concluded all the same, and what cannot.
       </p>
+      <p>{report.best_baseline.sentence}</p>
       <Findings findings={report.findings} />
       <div className="sparsity-about">
         <Select
