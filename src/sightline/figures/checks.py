@@ -642,11 +642,11 @@ def _cascade_axes(ax: Axes, stages: Sequence[str], beside: Sequence[str], measur
 
 
 def _limit_cascade(
-    ax: Axes, lines: Sequence[Line], beside: Sequence[str], references: Mapping[str, float]
+    ax: Axes, lines: Sequence[Line], columns: Sequence[str], references: Mapping[str, float]
 ) -> str:
     """Let the y axis hold similarities with intervals, all if none has; return a note on others."""
-    value, low, high = (collect_column(lines, one) for one in ("value", "low", "high"))
-    levels = [collect_column(lines, one) for one in beside]
+    value, low, high = (collect_column(lines, name) for name in ("value", "low", "high"))
+    levels = [collect_column(lines, column) for column in columns]
     held = [select_axis_values(value, low, high), low[np.isfinite(high)], *levels]
     least = np.nanmin([*np.concatenate(held), *references.values()], initial=0)
     ax.set_ylim(min(-0.08, least - 0.05), 1.06)

@@ -45,7 +45,7 @@ const columnsOf = (metric: string): readonly Column<Scores>[] => [
   },
   number("pointing", <MetricTip name="pointing" />, (value) => score(value, 2)),
   number("region_iou", "Region IoU", (value) => score(value)),
-  number("region_recall", <Tip text="How much of a region is selected. Selecting everything looks perfect: read it beside IoU or coverage only. The mean over regions.">Region recall</Tip>, (value) => score(value)),
+  number("region_recall", <Tip text="How much of a region is selected. Selecting everything looks perfect: read it only together with IoU or coverage. The mean over regions.">Region recall</Tip>, (value) => score(value)),
   number("label_recall", <Tip text="The same as a mean over images and labels: each label of an image weighs the same, however many instances it has.">Label recall</Tip>, (value) => score(value)),
   number("region_lift", <Tip text="Recall over the selected share of the image: how many times more than by chance.">Region lift</Tip>, times),
   number("flagged", <Tip text="Share of the regions where metrics disagree as missing labels would make them.">Flagged</Tip>, (value) => percent(value, 1)),
