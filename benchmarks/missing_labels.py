@@ -184,7 +184,7 @@ def _score(
             regions=list(annotations),
             percentiles=(90,),
             metrics=("iou@90", "recall@90"),
-            sign=maps.sign,  # type: ignore[arg-type]
+            sign=maps.sign,
         )
         for annotations in (full, sparse)
     )

@@ -114,7 +114,7 @@ A few lines say what the layers are. Attention is seen where a layer calls torch
 
 A study knows models by name, so that it can be run again from its file; a network of your own goes
 in by its maps. `explain` makes them, `write_maps` keeps them with their geometry, and the study
-takes them as [maps made elsewhere](studies.md#maps-made-elsewhere), with
+takes them as [precomputed maps](studies.md#precomputed-maps), with
 `params: {maps: mine.safetensors, model: mine}`. What asks the network again (`sightline sanity`,
 predictions in a report) has no network to ask then; from Python, `sightline.checks` takes any model
 that `load_model` gave.

@@ -102,7 +102,7 @@ def test_dry_run_tells_what_is_left_and_writes_nothing(
 ) -> None:
     found = _asked(config, "--out", tmp_path / "new", "--dry-run").output
     assert f"{PROTOTYPES} prototypes (on facades), patches of 5 images" in found
-    assert f"of {COUNT} images: {COUNT * 13} copies for the model" in found.replace("\n", " ")
+    assert f"of {COUNT} images: {COUNT * 13} perturbed inputs" in found.replace("\n", " ")
     assert "Parts: 9 of 9 to do" in found
     assert not (tmp_path / "new").exists()
     assert "Parts: 0 of 9 to do" in _asked(config, "--out", done, "--dry-run").output

@@ -52,7 +52,7 @@ def test_all_methods_of_an_image_with_what_is_annotated(
         made = explain("demo/vit", image, method, layers=-1)
         maps[method] = made.geometries[0][0].to_image(made.values[0][0][0], how="bilinear")
         signs[method] = made.sign
-        scores = score_maps(maps[method], mask, sign=made.sign)  # type: ignore[arg-type]
+        scores = score_maps(maps[method], mask, sign=made.sign)
         value, chance = float(scores["coverage"]), float(scores["coverage_chance"])
         words[method] = f"coverage {value:.2f} (chance {chance:.2f})"
         rows.append([method, 11, "coverage", value, chance])

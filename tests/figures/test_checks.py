@@ -257,6 +257,17 @@ def test_hits_are_shares_with_intervals_and_no_boxes() -> None:
     assert [end[0] for end in spans(ax)[0]] == pytest.approx([wanted.low, wanted.high])
 
 
+def test_a_share_of_one_image_does_not_stretch_the_axis() -> None:
+    many = [0] * 60 + [1] * 6
+    table = {"method": "cls", "image": [f"i{i}" for i in range(67)], "value": [*many, 1],
+             "correct": [True] * 66 + [False]}  # fmt: skip
+    ax = create_model_vs_method_analysis(pd.DataFrame(table), metric="pointing").axes[0]
+    high = interval(many, kind="share").high
+    assert marks(ax, ">") == [(pytest.approx(high), pytest.approx(0.19))]
+    assert ax.get_xlim()[1] < high + 0.05
+    assert "arrows: beyond the axis, without an interval" in notes(ax)
+
+
 def test_undefined_values_unknown_predictions_and_lower_scores() -> None:
     table = plain(correct=[True, True, None, False, True, False, False, True]).astype(
         {"correct": object}
@@ -349,6 +360,23 @@ def test_correlations_below_zero_and_undefined_ones_are_taken() -> None:
     assert entries(figure.axes[0])[0] == "-0.50  random"
 
 
+def test_similarities_without_an_interval_do_not_stretch_the_axis() -> None:
+    table = with_beside(cascade(3))
+    few = (table["name"] == "random") & (table["stage"] == STAGES[-1])
+    table.loc[few, ["value", "low", "high"]] = [-0.5, np.nan, np.nan]
+    ax = create_cascade_randomization_plot(table).axes[0]
+    lowest = float(table.loc[~few, "low"].min())
+    assert ax.get_ylim()[0] == pytest.approx(min(-0.08, lowest - 0.05))
+    assert notes(ax).endswith("1 without an interval beyond the axis.")
+    bare = create_cascade_randomization_plot(table.drop(columns=["low", "high"])).axes[0]
+    assert bare.get_ylim()[0] == pytest.approx(-0.55)
+    for reached in (
+        create_cascade_randomization_plot(table, references={"edges": -0.4}),
+        create_cascade_randomization_plot(table.assign(cross=-0.4)),
+    ):
+        assert reached.axes[0].get_ylim()[0] == pytest.approx(-0.45)
+
+
 def test_what_lines_are_compared_with_stands_behind_the_stages() -> None:
     figure = create_cascade_randomization_plot(with_beside(cascade(3)), measure="ssim")
     ax = figure.axes[0]
@@ -397,12 +425,20 @@ def test_drops_stand_in_rows_the_largest_first() -> None:
     }
     ax = draw_perturbation_drops(table).axes[0]
     assert names(ax) == ["blur", "hue", "none"]
-    assert [x for x, _ in marks(ax, "o")] == [0.5, 0.1, pytest.approx(np.nan, nan_ok=True)]
-    assert [x for x, _ in marks(ax, "s")] == [0.2, 0.0, 0.9]
-    assert [round(y) for _, y in marks(ax, "s")] == [0, 1, 2]
+    assert [x for x, _ in marks(ax, "o")] == [0.5, 0.1]
+    assert [x for x, _ in marks(ax, "s")] == [0.2, 0.0]
+    assert [round(y) for _, y in marks(ax, "s")] == [0, 1]
     assert len(spans(ax)) == 4
     assert entries(ax) == ["where the map is high", "where it is low"]
-    assert notes(ax) == "7 to 8 images; bars: 95% intervals."
+    assert notes(ax) == (
+        "7 to 8 images; bars: 95% intervals; arrows: beyond the axis, without an interval."
+    )
+    assert [(x, round(y)) for x, y in marks(ax, ">")] == [(0.6, 2)]
+    assert ax.get_xlim()[1] < 0.7
+    bare = {name: table[name] for name in ("perturbation", "kind", "value")}
+    plain_ax = draw_perturbation_drops(bare).axes[0]
+    assert [x for x, _ in marks(plain_ax, "s")] == [0.2, 0.0, 0.9]
+    assert plain_ax.get_xlim()[1] > 0.9
 
 
 def test_undefined_drops_are_counted_and_very_many_left_out() -> None:

@@ -303,6 +303,19 @@ def test_energy_anywhere_is_drawn_beside_few_lines_only() -> None:
     assert notes(bare) == ""
 
 
+def test_energy_without_an_interval_does_not_stretch_the_axis() -> None:
+    table = energy(3)
+    few = table["name"] == "cls"
+    table.loc[few, ["value", "low", "high", "total"]] = [0.99, np.nan, np.nan, 1]
+    table["total"] = np.where(few, 1, table["high"])
+    figure = draw_cumulative_energy(table)
+    assert figure.axes[0].get_ylim()[1] == pytest.approx(1.05 * table["high"].max())
+    assert f"{few.sum()} without an interval beyond the axis" in notes(figure)
+    bare = draw_cumulative_energy(table.drop(columns=["low", "high"]))
+    assert bare.axes[0].get_ylim()[1] == pytest.approx(1.05)
+    assert "beyond the axis" not in notes(bare)
+
+
 # --- layers --------------------------------------------------------------------------------------
 
 

@@ -270,6 +270,23 @@ def test_bars_are_sorted_with_intervals_chance_and_baselines_in_grey() -> None:
     assert texts_of(ax)[2:] == ["0.60", "0.40", "0.20"]
 
 
+def test_a_bar_without_an_interval_does_not_stretch_the_axis() -> None:
+    scores = {"name": ["few", "many"], "value": [0.9, 0.2], "low": [np.nan, 0.1],
+              "high": [np.nan, 0.3], "n": [2, 20]}  # fmt: skip
+
+    def draw(table: dict[str, Any]) -> Axes:
+        return create_ebpg_visualization(
+            image_of(), map_of(), mask_of(), name="a", scores=table
+        ).axes[2]
+
+    ax = draw(scores)
+    assert ax.get_xlim()[1] == pytest.approx(1.08 * 0.3)
+    assert "cut bars: beyond the axis, without an interval" in texts_of(ax)[0]
+    single = draw({name: scores[name] for name in ("name", "value")})
+    assert single.get_xlim()[1] == pytest.approx(1.08 * 0.9)
+    assert "cut bars" not in texts_of(single)[0]
+
+
 def test_of_many_methods_the_best_are_drawn() -> None:
     scores = {"name": [f"m{i}" for i in range(40)], "value": np.linspace(0, 1, 40)}
     figure = create_ebpg_visualization(image_of(), map_of(), mask_of(), name="a", scores=scores)

@@ -71,6 +71,26 @@ def test_an_area_without_an_interval_does_not_stretch_the_axis() -> None:
     assert draw_removal_curves(small(), bare).axes[1].get_xlim()[1] > 9
 
 
+@pytest.mark.parametrize("images", [9, 10])
+def test_a_curve_without_an_interval_does_not_stretch_the_axis(images: int) -> None:
+    nan = np.nan
+    ends = {"low": [nan] * 3 + [0.0, 0.5, 0.9], "high": [nan] * 3 + [0.1, 0.7, 1.1],
+            "value": [0.0, 4.0, 8.0, 0.0, 0.6, 1.0], "n": [images] * 6}  # fmt: skip
+    few = draw_removal_curves(small(**ends)).axes[0]
+    assert few.get_ylim() == pytest.approx((-0.05, 1.05))  # bands of baselines are not drawn
+    assert notes(few).endswith("; 2 without an interval beyond the axis")
+    bare = draw_removal_curves(small(value=ends["value"])).axes[0]
+    assert bare.get_ylim() == pytest.approx((-0.4, 8.4))
+    assert "beyond the axis" not in notes(bare)
+
+
+def test_bands_are_within_the_axis() -> None:
+    ends = {"low": [-0.3, 0.3, 0.7] * 2, "high": [0.1, 0.7, 1.3] * 2, "n": [10] * 6}
+    low, high = draw_removal_curves(small(**ends)).axes[0].get_ylim()
+    assert low < -0.3
+    assert high > 1.3
+
+
 def test_what_is_better_is_as_the_analysis_says() -> None:
     assert {name for name, one in _MEASURES.items() if one.lower} == {
         name for name in CURVES if BETTER[name] == "lower"
@@ -137,6 +157,16 @@ def test_steps_between_layers() -> None:
     assert np.asarray(ax.lines[1].get_ydata()).tolist() == [0.7, 0.9]
     assert len(spans(ax)) == 3
     assert notes(ax).startswith("6 images; bars: 95% intervals")
+    assert ax.get_ylim()[0] == pytest.approx(-0.08)
+    few = {**table, "value": [0.9, 0.7, -0.9, np.nan], "low": [0.8, 0.6, np.nan, np.nan]}
+    ax = draw_layer_changes(few).axes[0]
+    assert ax.get_ylim()[0] == pytest.approx(-0.08)
+    assert notes(ax).endswith("; 1 without an interval beyond the axis")
+    bare = draw_layer_changes({**few, "low": [np.nan] * 4, "high": [np.nan] * 4}).axes[0]
+    assert bare.get_ylim()[0] == pytest.approx(-0.95)
+    assert draw_layer_changes({**few, "low": [-0.5, 0.6, np.nan, np.nan]}).axes[0].get_ylim()[
+        0
+    ] == pytest.approx(-0.55)
     with pytest.raises(InputError, match="correlations must lie in -1 to 1; got 2"):
         draw_layer_changes({"method": ["a"], "layer": [0], "next": [1], "value": [2]})
     with pytest.raises(InputError, match="must hold the numbers of layers"):

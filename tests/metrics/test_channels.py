@@ -41,9 +41,9 @@ def test_channels_are_reduced_as_by_hand(channels: Any, make: Any) -> None:
 @pytest.mark.parametrize("kind", ["int8", "uint8", "float16", "bool"])
 def test_small_types_do_not_overflow(kind: str) -> None:
     maps = np.array([-128, 127, 127]).astype(kind).reshape(1, 3, 1, 1)
-    for channels, reduce in (("sum", np.sum), ("mean_abs", lambda x: np.mean(np.abs(x)))):
-        found = metrics.reduce_channels(maps, channels)  # type: ignore[arg-type]
-        assert found.item() == pytest.approx(reduce(maps.astype(float)))
+    plain = maps.astype(float)
+    assert metrics.reduce_channels(maps, "sum").item() == pytest.approx(plain.sum())
+    assert metrics.reduce_channels(maps, "mean_abs").item() == pytest.approx(np.abs(plain).mean())
 
 
 def test_rgb_attributions_are_refused_until_told_how() -> None:

@@ -90,10 +90,12 @@ def correct_and_wrong(
     lines, table, notes = _judged_lines(results, metric, layer, predictions)
     rows = [_sides(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
     frame = _with_lines(lines, rows, _FIGURES)
-    frame.attrs["metric"] = notes[0]
     few = frame["difference"].isna().any()
-    return with_note(
+    return _annotate(
         frame,
+        results,
+        lines,
+        notes[0],
         f"means of {notes[0]} over images where the model is right and where it is wrong, with "
         f"{confidence:.0%} intervals",
         "adjusted: least squares on right or wrong, annotated area and confidence",
@@ -101,8 +103,6 @@ def correct_and_wrong(
         *notes[1:],
         "better where right shows plausibility, not faithfulness: a map may fit what people marked "
         "for reasons that have nothing to do with the prediction",
-        so_far(results._tables),
-        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -146,13 +146,13 @@ def class_scatter(
                 }
             )
     frame = _with_lines(kept, rows, ("label", "accuracy", "value", "images"))
-    frame.attrs["metric"] = notes[0]
-    return with_note(
+    return _annotate(
         frame,
+        results,
+        lines,
+        notes[0],
         f"accuracy of the model and mean {notes[0]} on the images of each class",
         *notes[1:],
-        so_far(results._tables),
-        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -186,16 +186,16 @@ def compute_accuracy_scatter(
     lines, table, notes = _judged_lines(results, metric, layer, predictions)
     rows = [_compute_accuracy(some, notes[0], confidence) for some in _of_lines(table, len(lines))]
     frame = _with_lines(lines, rows, _ACCURACY)
-    frame.attrs["metric"] = notes[0]
-    return with_note(
+    return _annotate(
         frame,
+        results,
+        lines,
+        notes[0],
         f"accuracy of the model and mean {notes[0]} on the same images, with {confidence:.0%} "
         "intervals",
         *notes[1:],
         "models differ in more than accuracy: a trend over a few models is no evidence that one "
         "causes the other",
-        so_far(results._tables),
-        warnings=find_warnings(results._tables, list_map_keys(lines)),
     )
 
 
@@ -326,3 +326,13 @@ def _with_lines(
 
     figures = pd.DataFrame(list(rows), columns=list(columns))
     return pd.concat([pd.DataFrame(line_columns(lines)), figures], axis=1)
+
+
+def _annotate(
+    frame: pd.DataFrame, results: Results, lines: Sequence[Line], metric: str, *notes: str
+) -> pd.DataFrame:
+    """Put the metric, notes, progress and warnings of its lines into a table's attributes."""
+    tables = results._tables
+    frame.attrs["metric"] = metric
+    warnings = find_warnings(tables, list_map_keys(lines))
+    return with_note(frame, *notes, so_far(tables), warnings=warnings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -104,9 +104,8 @@ def maps_over(
         if ignored is not None:
             over = np.where(ignored, np.float32("nan"), over)
         target = maps.targets[0] if maps.targets else ""
-        sign = cast("Sign", maps.sign)
         found.append(
-            ImageMap(", ".join(words), maps.method, layer, over, sign, target, maps.seconds)
+            ImageMap(", ".join(words), maps.method, layer, over, maps.sign, target, maps.seconds)
         )
     return found
 

@@ -47,7 +47,7 @@ class RedrawnMap(NamedTuple):
 
 
 def was_redrawn(results: Results) -> list[Mapping[str, Any]]:
-    """Return what a manifest says of the maps whose model's weights were randomised, once each.
+    """Return the manifest's entries on maps whose model's weights were randomised, once each.
 
     There is an entry for each layer. Of several ways and draws it is the first.
     """

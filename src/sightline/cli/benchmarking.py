@@ -134,7 +134,7 @@ def benchmark(
     Relevance compares attributions with annotated regions, beside chance. Perturbations of what an
     attribution shows, and of all else, tell whether colour, contrast, shape or texture matters.
 
-    What is done already is kept: stopped or killed, the same command goes on where it was.
+    What is done already is kept: stopped or killed, the same command resumes.
     """
     from sightline.models import load_model  # first: it names what is not installed
     from sightline.runner import BenchmarkJob, plan_benchmark
@@ -265,9 +265,7 @@ def _plan_lines(plan: "BenchmarkPlan", folder: "BenchmarkFolder", overwrite: boo
         copies = pairs * (1 + modes * len(names))
         drops = counted(len(plan.ids("drops")), "image")
         most = "at most " if local.class_specific else ""
-        yield (
-            f"Perturbations: {', '.join(names)} of {drops}: {most}{copies:,} copies for the model"
-        )
+        yield (f"Perturbations: {', '.join(names)} of {drops}: {most}{copies:,} perturbed inputs")
     left = parts_left(plan, folder, overwrite=overwrite)
     yield f"Parts: {left} of {len(plan.parts)} to do"
     yield f"Results would go to {folder.path}"

@@ -72,8 +72,8 @@ def sanity(
         str | None,
         typer.Option(
             help="Which layers: best (which the leaderboard reports), last (of the study's), all, "
-            "or numbers separated by commas. Of a study file as it says, last by default; of "
-            "results best by default, next to those that were checked before."
+            "or numbers separated by commas. By default those of a study file (last if it names "
+            "none), and of results the best ones, added to those that were checked before."
         ),
     ] = None,
     measure: Annotated[
@@ -114,7 +114,7 @@ def sanity(
     """Check whether maps depend on the model, and whether the model relies on what they show.
 
     Of a study file, runs it with its checks; of a run without checks, adds them to it; of a run
-    with checks, shows what they found. Stopped, the same command goes on where it was.
+    with checks, shows what they found. Interrupted, the same command resumes.
 
     The layers that the leaderboard reports are checked: where a run has checked others, these are
     added. The table has the layer of each line, and a note where it is not the best one.

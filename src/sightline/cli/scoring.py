@@ -42,8 +42,8 @@ def score(
         typer.Option(
             help="What negative values mean: nothing (positive, as for attention), as much as "
             "positive ones (absolute, as for gradients), or less than zero (signed: no energy "
-            "then). By default what a file that `sightline explain` wrote says; maps of others "
-            "need it if they have negative values."
+            "then). By default as stored in files of `sightline explain`; other maps need it "
+            "if they have negative values."
         ),
     ] = None,
     channels: Annotated[

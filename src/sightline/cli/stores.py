@@ -117,7 +117,7 @@ def leaderboard_blocks(frame: "pd.DataFrame", study: str) -> "list[Table | str]"
 
 
 def format_best_baseline(frame: "pd.DataFrame") -> list[str]:
-    """Return where the best configuration of a leaderboard lies relative to the best baseline."""
+    """Return how the best configuration of a leaderboard compares with the best baseline."""
     found = frame.attrs.get("best_baseline")
     return [] if found is None else [found["sentence"]]
 

@@ -144,7 +144,7 @@ def run(
 ) -> None:
     """Run a study: make the maps, score them, store the rows.
 
-    What is stored already is kept: stopped or killed, the same command goes on where it was.
+    What is stored already is kept: stopped or killed, the same command resumes.
 
     Ctrl-C finishes the tasks in hand; a second one ends at once, and nothing stored is lost.
     """
@@ -183,7 +183,7 @@ def demo(
 
     With --photos: real photographs and a model of ImageNet, which the extra efficientnet installs.
 
-    Some minutes on two cores; stopped half-way, the same command goes on where it was.
+    Some minutes on two cores; stopped half-way, the same command resumes.
     """
     from sightline.results import open_results
     from sightline.study import demo_study, photos_study

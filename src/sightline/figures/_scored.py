@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.figures.lines import BASELINE, counts_words, direction, line_names
+from sightline.figures.lines import BASELINE, counts_words, direction, line_names, numbers
 from sightline.figures.style import BLACK, figure_of
 from sightline.metrics import METRICS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from sightline.figures.lines import Line
     from sightline.metrics import MetricSpec
 
     Numbers = NDArray[np.float64]
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 CHANCE: dict[str, Any] = {"color": BLACK, "lw": 1.2, "ls": (0, (3, 1.6))}
 CEILING: dict[str, Any] = {"color": "#8C8C8C", "lw": 2.4, "ls": "-"}
 GRID = "#EEEEEE"
+BEYOND_AXIS = "beyond the axis, without an interval"
 
 
 # --- metrics -------------------------------------------------------------------------------------
@@ -159,6 +161,44 @@ def mark(ax: Axes, values: Numbers, style: dict[str, Any], *, above: int = 2) ->
 def _collection(style: dict[str, Any]) -> dict[str, Any]:
     """Return the style of a line as collections of lines take it."""
     return {"colors": style["color"], "linewidths": style["lw"], "linestyles": style["ls"]}
+
+
+def collect_column(lines: Sequence[Line], column: str) -> Numbers:
+    """Return a column of the tables of all lines."""
+    return np.concatenate([np.zeros(0), *(numbers(line.rows, column) for line in lines)])
+
+
+def select_axis_values(value: Numbers, low: Numbers, high: Numbers) -> Numbers:
+    """Return the values that an axis must hold: those with an interval, or all where none has."""
+    known = np.isfinite(value)
+    has = known & np.isfinite(low) & np.isfinite(high)
+    return value[has if has.any() else known]
+
+
+def find_dot_limits(low: Numbers, high: Numbers, *marks: Numbers) -> tuple[float, float]:
+    """Return between which ends dots are drawn: those of intervals and marks, if it has any."""
+    has = np.isfinite(low) & np.isfinite(high)
+    if not has.any():
+        return -np.inf, np.inf
+    ends = np.concatenate([low[has], high[has], *marks])
+    return float(np.nanmin(ends)), float(np.nanmax(ends))
+
+
+def place_dot(
+    value: float, limits: tuple[float, float], point: dict[str, Any]
+) -> tuple[float, dict[str, Any]]:
+    """Return where a dot is drawn, and how: beyond the limits as an arrow at them."""
+    low, high = limits
+    if value < low or value > high:
+        arrow = {"marker": ">" if value > high else "<", "clip_on": False}
+        return float(np.clip(value, low, high)), point | arrow
+    return value, point
+
+
+def describe_beyond(values: Numbers, limits: tuple[float, float]) -> str:
+    """Return how many values an axis does not hold; nothing where it holds all."""
+    beyond = int(((values < limits[0]) | (values > limits[1])).sum())
+    return f"{beyond} without an interval beyond the axis" if beyond else ""
 
 
 def span_of(values: Sequence[Numbers]) -> tuple[float, float]:

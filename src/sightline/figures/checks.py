@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.checks.table import RELIABLE, UNRELIABLE
-from sightline.figures._scored import GRID, known_chance, one_sentence, spec_of
+from sightline.figures._scored import (
+    BEYOND_AXIS,
+    GRID,
+    collect_column,
+    describe_beyond,
+    find_dot_limits,
+    known_chance,
+    one_sentence,
+    place_dot,
+    select_axis_values,
+    spec_of,
+)
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     Look,
@@ -130,15 +141,14 @@ def create_model_vs_method_analysis(
     with house_style():
         places = panels(axes, 4, size=_analysis_size(sides))
         chance = _chance_of(chosen, metric)
-        _draw_sides(places[0], sides, metric, chance)
+        arrows = _draw_sides(places[0], sides, metric, chance)
         _draw_differences(places[1], sides, metric, named=axes is not None)
         models = _draw_models(places[2], sides, metric, chance)
         about = _draw_classes(places[3], table, chosen, metric, chance)
         figure = figure_of(places[0])
         figure.draw_without_rendering()  # how wide panels are is known from here on
-        title(
-            places[0], "Right and wrong predictions", _sides_notes(sides, chosen, unknown), lines=4
-        )
+        notes = _sides_notes(sides, chosen, unknown, arrows)
+        title(places[0], "Right and wrong predictions", notes, lines=4)
         title(places[1], "Right minus wrong", _difference_notes(sides, metric), lines=4)
         title(places[2], "By model", models, lines=4)
         title(places[3], "By class", about, lines=4)
@@ -226,17 +236,20 @@ def _chance_of(chosen: Chosen, metric: str) -> float:
     return float(known.mean()) if len(known) else known_chance(metric)
 
 
-def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -> None:
-    """Draw two boxes in each row, right over wrong, and count their images beside them."""
+def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -> str:
+    """Draw two boxes in each row, right over wrong, with their counts; return a note on arrows."""
     spec = spec_of(metric)
     shares = spec is not None and spec.share
+    every = [found for one in sides for found in (one.right, one.wrong)]
+    value, low, high = np.array([(one.value, one.low, one.high) for one in every]).reshape(-1, 3).T
+    limits = find_dot_limits(low, high, np.array([chance]))
     for place, one in enumerate(sides):
         for name, shift in (("right", -0.19), ("wrong", 0.19)):
             if not len(one.values[name]):
                 continue
             found: Interval = getattr(one, name)
             if shares:
-                _draw_share(ax, place + shift, found, name)
+                _draw_share(ax, place + shift, found, name, limits)
             else:
                 _draw_side(ax, place + shift, one.values[name], name)
         ax.annotate(
@@ -249,6 +262,8 @@ def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -
     name_rows(ax, [one.line.label for one in sides])
     ax.set_xlabel(metric, parse_math=False)
     _sides_legend(ax, np.isfinite(chance))
+    beyond = shares and ((value < limits[0]) | (value > limits[1])).any()
+    return f"arrows: {BEYOND_AXIS}" if beyond else ""
 
 
 def _draw_side(ax: Axes, place: float, values: NDArray[np.float64], side: str) -> None:
@@ -259,10 +274,13 @@ def _draw_side(ax: Axes, place: float, values: NDArray[np.float64], side: str) -
     draw_box(ax, place, values, style, high=0.3, marks=(colour, colour))
 
 
-def _draw_share(ax: Axes, place: float, found: Interval, side: str) -> None:
+def _draw_share(
+    ax: Axes, place: float, found: Interval, side: str, limits: tuple[float, float]
+) -> None:
     look = Look(_SIDES[side], "-", "o" if side == "right" else "s", side == "wrong")
     bars(ax, [place], [found.low], [found.high], look, across=True)
-    ax.plot([found.value], [place], ls="none", **look.point, zorder=3)
+    value, point = place_dot(found.value, limits, look.point)
+    ax.plot([value], [place], ls="none", **point, zorder=3)
 
 
 def _sides_legend(ax: Axes, chance: bool) -> None:
@@ -285,12 +303,12 @@ def _sides_legend(ax: Axes, chance: bool) -> None:
     )  # fmt: skip
 
 
-def _sides_notes(sides: Sequence[_Sides], chosen: Chosen, unknown: int) -> str:
+def _sides_notes(sides: Sequence[_Sides], chosen: Chosen, unknown: int, arrows: str) -> str:
     """Say what boxes and counts mean, and what does not follow from them."""
     images = counts_words([max((one.right.n + one.wrong.n for one in sides), default=0)])
     without = counts_words([unknown]) + " without prediction" if unknown else ""
     meant = "beside: right | wrong; diamonds: means" if sides else ""
-    return one_sentence(images, without, meant, *chosen.notes)
+    return one_sentence(images, without, meant, arrows, *chosen.notes)
 
 
 def _draw_differences(ax: Axes, sides: Sequence[_Sides], metric: str, *, named: bool) -> None:
@@ -538,10 +556,11 @@ def create_cascade_randomization_plot(
         _draw_beside(ax, chosen.lines, beside, len(stages))
         levels = _accuracy(ax, rows) | _levels(ax, references or {}, guide=measure == "spearman")
         _cascade_axes(ax, stages, beside, measure)
+        beyond = _limit_cascade(ax, chosen.lines, beside, references or {})
         legend_beside(
             ax, [*handles, *levels.values()], [*texts, *levels], "At the last stage, method"
         )
-        title(ax, "Do maps change with the weights?", _cascade_notes(chosen))
+        title(ax, "Do maps change with the weights?", _cascade_notes(chosen, beyond))
         return figure_of(ax)
 
 
@@ -606,8 +625,6 @@ def _cascade_line(ax: Axes, line: Line, shift: float) -> Any:
 
 def _cascade_axes(ax: Axes, stages: Sequence[str], beside: Sequence[str], measure: str) -> None:
     """Name the stages and what stands behind them, slanted where names are long."""
-    ends = [end for end in ax.dataLim.intervaly if np.isfinite(end)]
-    ax.set_ylim(min([-0.08, *[end - 0.05 for end in ends]]), 1.06)
     places = [*range(len(stages)), *(len(stages) + _GAP + place for place in range(len(beside)))]
     ax.set_xlim(-0.4, places[-1] + 0.4)
     names = [*short_names(stages, 24).values(), *(_BESIDE[one] for one in beside)]
@@ -624,12 +641,24 @@ def _cascade_axes(ax: Axes, stages: Sequence[str], beside: Sequence[str], measur
     ax.grid(axis="y", color=GRID, lw=0.6)
 
 
-def _cascade_notes(chosen: Chosen) -> str:
+def _limit_cascade(
+    ax: Axes, lines: Sequence[Line], columns: Sequence[str], references: Mapping[str, float]
+) -> str:
+    """Let the y axis hold similarities with intervals, all if none has; return a note on others."""
+    value, low, high = (collect_column(lines, name) for name in ("value", "low", "high"))
+    levels = [collect_column(lines, column) for column in columns]
+    held = [select_axis_values(value, low, high), low[np.isfinite(high)], *levels]
+    least = np.nanmin([*np.concatenate(held), *references.values()], initial=0)
+    ax.set_ylim(min(-0.08, least - 0.05), 1.06)
+    return describe_beyond(value, ax.get_ylim())
+
+
+def _cascade_notes(chosen: Chosen, beyond: str) -> str:
     intervals = any(np.isfinite(numbers(line.rows, "low")).any() for line in chosen.lines)
     images = counts_words(n for line in chosen.lines for n in numbers(line.rows, "n").tolist())
     ends = "bars: 95% intervals" if intervals else ""
     return one_sentence(
-        images, ends, "a map that stays does not show what was learned", *chosen.notes
+        images, ends, "a map that stays does not show what was learned", *chosen.notes, beyond
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.figures._scored import (
+    BEYOND_AXIS,
     CEILING,
     CHANCE,
     GRID,
@@ -25,8 +26,10 @@ from sightline.figures._scored import (
     known_chance,
     legend_below,
     mark,
+    place_dot,
     plural,
     score_text,
+    select_axis_values,
     sentences,
     span_of,
     spec_of,
@@ -138,8 +141,7 @@ def _draw_rows(ax: Axes, rows: _Rows, label: str) -> _Entries:
     from matplotlib.lines import Line2D
 
     places = np.arange(len(rows.names))
-    # A value without an interval does not stretch the axis, unless no value has one.
-    held = rows.value[rows.bars] if rows.bars.any() else rows.value
+    held = select_axis_values(rows.value, rows.low, rows.high)
     low, high = span_of([held, rows.low, rows.high, rows.chance, rows.ceiling])
     ax.set_xlim(low, high)
     ax.set(ylim=(len(places) - 0.4, -0.6), xlabel=label)
@@ -153,16 +155,14 @@ def _draw_rows(ax: Axes, rows: _Rows, label: str) -> _Entries:
             ends = [rows.low[place], rows.high[place]]
             width = 1.4 if look.baseline else 2.4
             ax.plot(ends, [place, place], color=look.colour, lw=width, alpha=0.55, zorder=3)
-        value, point = rows.value[place], look.point | {"ms": 6}
-        if value < low or value > high:
-            point |= {"marker": ">" if value > high else "<", "clip_on": False}
-        ax.plot([np.clip(value, low, high)], [place], ls="none", zorder=4, **point)
+        value, point = place_dot(rows.value[place], (low, high), look.point | {"ms": 6})
+        ax.plot([value], [place], ls="none", zorder=4, **point)
     ax.set_yticks(places, rows.names, fontsize=8, parse_math=False)
     ax.tick_params(axis="y", length=0)
     _write_right(ax, rows.right)
     if ((rows.value < low) | (rows.value > high)).any():
         arrow = Line2D([], [], ls="none", marker=">", color=GREY)
-        marks.append((arrow, "beyond the axis, without an interval"))
+        marks.append((arrow, BEYOND_AXIS))
     return [(handle, text) for handle, text in marks if handle is not None]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.figures._scored import collect_column, describe_beyond, select_axis_values
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     LINE,
@@ -391,20 +392,16 @@ def _references(ax: Axes, levels: NDArray[np.float64], chosen: Chosen, legend: _
 
 def _all_of(chosen: Chosen, *columns: str) -> NDArray[np.float64]:
     """Return the known values of columns of all lines."""
-    found = [numbers(line.rows, column) for line in chosen.lines for column in columns]
-    values = np.concatenate(found) if found else np.array([])
+    values = np.concatenate([collect_column(chosen.lines, column) for column in columns])
     return np.asarray(values[np.isfinite(values)], np.float64)
 
 
 def _collect_held(chosen: Chosen) -> NDArray[np.float64]:
     """Return what the y axis must hold: values with an interval, or all where none has one."""
-    every = _all_of(chosen, "low", "high", "chance")
-    values = [
-        numbers(line.rows, "value")[np.isfinite(numbers(line.rows, "low"))] for line in chosen.lines
-    ]
-    held = np.concatenate(values) if values else np.array([])
-    held = held[np.isfinite(held)]
-    return np.concatenate([held if len(held) else _all_of(chosen, "value"), every])
+    held = select_axis_values(
+        *(collect_column(chosen.lines, one) for one in ("value", "low", "high"))
+    )
+    return np.concatenate([held, _all_of(chosen, "low", "high", "chance")])
 
 
 def _is_far(chosen: Chosen) -> bool:
@@ -425,17 +422,16 @@ def _score_axis(ax: Axes, metric: str | None, chosen: Chosen) -> str:
     far = _is_far(chosen)
     if not far:
         values = np.concatenate([values, _all_of(chosen, "ceiling")])
-    beyond = 0
+    beyond = ""
     if len(values):
         low, high = min(float(values.min()), 0.0), float(values.max())
         room = (0.2 if far else 0.05) * (high - low) or 0.05
         low, high = low - (room if low < 0 else 0), high + room
         ax.set_ylim(low, high)
-        every = _all_of(chosen, "value")
-        beyond = int(((every < low) | (every > high)).sum())
+        beyond = describe_beyond(_all_of(chosen, "value"), (low, high))
     ax.set_ylabel(metric or "Score", parse_math=False)
     ax.grid(axis="y", color="#EEEEEE", lw=0.6)
-    return f"{beyond} without an interval beyond the axis" if beyond else ""
+    return beyond
 
 
 def _images_of(chosen: Chosen) -> str:
@@ -487,11 +483,11 @@ def draw_cumulative_energy(curves: Table, *, ax: Axes | None = None) -> Figure:
         if np.isfinite(level).any():
             (handle,) = ax.plot(levels, level, **_CHANCE)
             legend.add(handle, f"{level[np.isfinite(level)][-1]:.2f}  a uniform map")
-        _energy_axes(ax)
+        beyond = _energy_axes(ax, chosen, level, totals=bool(whole))
         if legend.handles:
             legend_beside(ax, legend.handles, legend.texts, legend.head)
         ends = "brackets, bands: 95% intervals" if seen else ""
-        notes = _sentence(_images_of(chosen), ends, whole, *chosen.notes)
+        notes = _sentence(_images_of(chosen), ends, whole, *chosen.notes, beyond)
         title(ax, "Energy inside the annotation", f"{notes}." if notes else "")
         return figure_of(ax)
 
@@ -512,13 +508,19 @@ def _totals(ax: Axes, chosen: Chosen) -> str:
     return "faint dots: energy inside or not"
 
 
-def _energy_axes(ax: Axes) -> None:
+def _energy_axes(ax: Axes, chosen: Chosen, level: NDArray[np.float64], *, totals: bool) -> str:
+    """Set the limits of both axes and return a note on values that they do not hold."""
+    value, low, high = (collect_column(chosen.lines, one) for one in ("value", "low", "high"))
+    drawn = [value, collect_column(chosen.lines, "total")] if totals else [value]
+    held = np.concatenate([*(select_axis_values(one, low, high) for one in drawn), high, level])
+    top = max(float(np.nanmax(held, initial=0)) * 1.05, 0.05)
     ax.set_xlim(-0.01, 1.02)
-    ax.set_ylim(0, max(float(ax.dataLim.y1) * 1.05, 0.05))
+    ax.set_ylim(0, top)
     ax.set_xticks(np.linspace(0, 1, 6), [f"{one:g}" for one in range(0, 101, 20)])
     ax.set_xlabel("Pixels, the brightest first (% of the image)")
     ax.set_ylabel("Share of the map's energy")
     ax.grid(color="#EEEEEE", lw=0.6)
+    return describe_beyond(value, (0, top))
 
 
 # --- layers --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.figures._scored import one_sentence
+from sightline.figures._scored import BEYOND_AXIS, find_dot_limits, one_sentence, place_dot
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import Look, counts_words, filled_table, numbers, short_names
 from sightline.figures.panels import bars, legend_beside, name_rows, shifts, text_inches
@@ -64,11 +64,15 @@ def draw_perturbation_drops(table: Table, *, ax: Axes | None = None) -> Figure:
         ax = axes_for(ax, wide + 1.9, 1.7 + max(len(names) * (0.12 + 0.11 * len(kinds)), 0.9))
         ax.axvline(0, color=BLACK, lw=1, zorder=1)
         handles, seen = [], False
+        drawn = rows[rows["perturbation"].astype(str).isin(names)]
+        limits = find_dot_limits(numbers(drawn, "low"), numbers(drawn, "high"), np.zeros(1))
+        value = numbers(drawn, "value")
+        beyond = ((value < limits[0]) | (value > limits[1])).any()
         for shift, kind in zip(shifts(len(kinds), 0.22), kinds, strict=True):
             part = rows[rows["kind"] == kind].set_index(
                 rows[rows["kind"] == kind]["perturbation"].astype(str)
             )
-            handle, some = _drops(ax, part.reindex(names), _KINDS[kind][1], shift)
+            handle, some = _drops(ax, part.reindex(names), _KINDS[kind][1], shift, limits)
             handles.append(handle)
             seen |= some
         name_rows(ax, [labels[name] for name in names])
@@ -77,8 +81,10 @@ def draw_perturbation_drops(table: Table, *, ax: Axes | None = None) -> Figure:
         undefined_note = f"{undefined} undefined not drawn" if undefined else ""
         more = f"{rest} smaller not drawn" if rest else ""
         ends = "bars: 95% intervals" if seen else ""
+        arrows = f"arrows: {BEYOND_AXIS}" if beyond else ""
         count = counts_words(numbers(rows, "n", "table").tolist())
-        title(ax, "What changed pixels cost", one_sentence(count, ends, undefined_note, more))
+        notes = one_sentence(count, ends, arrows, undefined_note, more)
+        title(ax, "What changed pixels cost", notes)
         return figure_of(ax)
 
 
@@ -104,13 +110,19 @@ def _changes(rows: pd.DataFrame) -> tuple[list[str], int, int]:
     return names[:_MOST_CHANGES], int((~np.isfinite(values)).sum()), len(names[_MOST_CHANGES:])
 
 
-def _drops(ax: Axes, part: pd.DataFrame, look: Look, shift: float) -> tuple[Any, bool]:
+def _drops(
+    ax: Axes, part: pd.DataFrame, look: Look, shift: float, limits: tuple[float, float]
+) -> tuple[Any, bool]:
     """Draw one kind of change in all rows; return its handle and whether it has intervals."""
     value, low, high = (numbers(part, one) for one in ("value", "low", "high"))
     place = np.arange(len(part)) + shift
     known = np.isfinite(value)
     seen = bars(ax, place[known], low[known], high[known], look, across=True)
-    (handle,) = ax.plot(value, place, ls="none", **look.point, zorder=3)
+    inside = (value >= limits[0]) & (value <= limits[1])
+    (handle,) = ax.plot(value[inside], place[inside], ls="none", **look.point, zorder=3)
+    for row in np.flatnonzero(known & ~inside):
+        end, point = place_dot(value[row], limits, look.point)
+        ax.plot([end], [place[row]], ls="none", **point, zorder=3)
     return handle, seen
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.figures._scored import BEYOND_AXIS, select_axis_values
 from sightline.figures._tiles import (
     ANNOTATED,
     KEY,
@@ -482,9 +483,19 @@ def _bar_chart(ax: Axes, bars: Sequence[_Bar], name: str) -> None:
     _bar_axis(ax, drawn)
 
 
+def _find_bar_end(drawn: Sequence[_Bar]) -> float:
+    """Return where the axis ends: beyond bars with intervals; beyond all where none has one.
+
+    Bars of a single image have none by nature.
+    """
+    columns = [(bar.value, bar.low, bar.high, bar.chance) for bar in drawn]
+    value, low, high, chance = np.array(columns, np.float64).reshape(-1, 4).T
+    held = [select_axis_values(value, low, high), high[np.isfinite(low)], chance]
+    return float(min(1.0, 1.08 * np.nanmax(np.concatenate(held), initial=0)) or 1.0)
+
+
 def _bar_axis(ax: Axes, drawn: Sequence[_Bar]) -> None:
     """Name the bars on the left and write their values on the right."""
-    ends = [max(np.nan_to_num([bar.value, bar.high, bar.chance])) for bar in drawn]
     names = [bar.label for bar in drawn]
     ax.set_yticks(range(len(drawn)), names, fontsize=_BAR_NAME, parse_math=False)
     for place, bar in enumerate(drawn):
@@ -492,7 +503,7 @@ def _bar_axis(ax: Axes, drawn: Sequence[_Bar]) -> None:
             f"{bar.value:.2f}", (1, place), (4, 0), xycoords=("axes fraction", "data"),
             textcoords="offset points", va="center", fontsize=7.5, annotation_clip=False,
         )  # fmt: skip
-    ax.set(xlim=(0, min(1.0, 1.08 * max(ends, default=1.0)) or 1.0))
+    ax.set(xlim=(0, _find_bar_end(drawn)))
     ax.set_ylim(max(len(drawn), 2) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.locator_params(axis="x", nbins=5)
@@ -515,6 +526,8 @@ def _bar_label(bars: Sequence[_Bar], scores: Table | None) -> Label:
         notes.append("black ticks: chance")
     if any(bar.baseline for bar in known):
         notes.append("grey bars: baselines")
+    if any(bar.value > _find_bar_end(known[:BARS]) for bar in known[:BARS]):
+        notes.append(f"cut bars: {BEYOND_AXIS}")
     if len(known) > BARS:
         notes.append(f"{BARS} best of {len(known)} drawn")
     if undefined := len(bars) - len(known):

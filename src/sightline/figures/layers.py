@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sightline.figures._scored import collect_column, describe_beyond, select_axis_values
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     choose_lines,
@@ -63,9 +64,10 @@ def draw_layer_changes(table: Table, *, ax: Axes | None = None) -> Figure:
             x, value, low, end = (numbers(line.rows, one) for one in ("x", "value", "low", "high"))
             seen |= bars(ax, x, low, end, line.look)
             handles += ax.plot(x, value, **line.look.line, zorder=2 if line.look.baseline else 3)
-        _draw_axes(ax, steps)
+        beyond = _draw_axes(ax, steps, chosen)
         legend_beside(ax, handles, texts, "Mean of all steps, method")
-        title(ax, "How maps change from layer to layer", _notes(rows, chosen, bars_seen=seen))
+        notes = _notes(rows, chosen, beyond, bars_seen=seen)
+        title(ax, "How maps change from layer to layer", notes)
         return figure_of(ax)
 
 
@@ -98,10 +100,12 @@ def _chosen(rows: pd.DataFrame, steps: list[tuple[int, int]]) -> Chosen:
     return choose_lines(parts, scores, lower=True)
 
 
-def _draw_axes(ax: Axes, steps: list[tuple[int, int]]) -> None:
+def _draw_axes(ax: Axes, steps: list[tuple[int, int]], chosen: Chosen) -> str:
+    """Draw the axes and return a note on values that they do not hold."""
     ax.axhline(0, color=BLACK, lw=1.1, ls=(0, (5, 2.5)), zorder=1)
-    ends = [end for end in ax.dataLim.intervaly if np.isfinite(end)]
-    ax.set_ylim(min([-0.08, *[end - 0.05 for end in ends]]), 1.06)
+    value, low, high = (collect_column(chosen.lines, one) for one in ("value", "low", "high"))
+    held = np.concatenate([select_axis_values(value, low, high), low[np.isfinite(high)]])
+    ax.set_ylim(min(-0.08, np.nanmin(held, initial=0) - 0.05), 1.06)
     ax.set_xlim(-0.4, len(steps) - 0.6)
     every = -(-len(steps) // _TICKS)
     places = np.arange(0, len(steps), every)
@@ -114,13 +118,14 @@ def _draw_axes(ax: Axes, steps: list[tuple[int, int]]) -> None:
     ax.set_xlabel("From layer to layer")
     ax.set_ylabel("Spearman's ρ of the two maps")
     ax.grid(axis="y", color="#EEEEEE", lw=0.6)
+    return describe_beyond(value, ax.get_ylim())
 
 
-def _notes(rows: pd.DataFrame, chosen: Chosen, *, bars_seen: bool) -> str:
+def _notes(rows: pd.DataFrame, chosen: Chosen, beyond: str, *, bars_seen: bool) -> str:
     images = counts_words(numbers(rows, "n", "table").tolist())
     ends = "bars: 95% intervals" if bars_seen else ""
     what = "1: the map stays the same; 0: no relation"
-    return "; ".join(part for part in (images, ends, what, *chosen.notes) if part)
+    return "; ".join(part for part in (images, ends, what, *chosen.notes, beyond) if part)
 
 
 CARDS = (

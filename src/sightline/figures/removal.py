@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.figures._scored import (
+    BEYOND_AXIS,
+    describe_beyond,
+    find_dot_limits,
+    place_dot,
+    select_axis_values,
+)
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     Line,
@@ -109,14 +116,17 @@ def draw_removal_curves(
     chosen = _chosen(rows, ends, measures[0])
     with house_style():
         above, below = _places(axes, len(measures), chosen.lines)
+        beyond = []
         for place, measure in enumerate(measures):
-            _draw_curves(above[place], rows[rows["measure"] == measure], chosen, measure)
+            curve_rows = rows[rows["measure"] == measure]
+            beyond.append(_draw_curves(above[place], curve_rows, chosen, measure))
             above[place].set_ylabel("" if place else "Score of the class")
             _draw_areas(below[place], ends[ends["measure"] == measure], chosen, named=place == 0)
         figure = figure_of(above[0])
         figure.draw_without_rendering()  # how wide panels are is known from here on
         for place, measure in enumerate(measures):
             told = _curve_notes(rows, chosen) if place == 0 else _better(measure)
+            told += f"; {beyond[place]}" if beyond[place] else ""
             title(above[place], _MEASURES[measure].head, told, lines=_note_lines(len(measures)))
         title(below[0], "Area under the curve", _area_notes(ends, measures, chosen))
         return figure
@@ -189,7 +199,8 @@ def _places(
     return above, [figure.add_subplot(grid[1, place]) for place in range(count)]
 
 
-def _draw_curves(ax: Axes, rows: pd.DataFrame, chosen: Chosen, measure: str) -> None:
+def _draw_curves(ax: Axes, rows: pd.DataFrame, chosen: Chosen, measure: str) -> str:
+    """Draw the curve of each line and return a note on values that the axis does not hold."""
     parts = rows_of_lines(rows, rows["line"].tolist())
     banded = _has_bands(rows, chosen)
     for place, line in enumerate(chosen.lines):
@@ -206,6 +217,21 @@ def _draw_curves(ax: Axes, rows: pd.DataFrame, chosen: Chosen, measure: str) -> 
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])
     ax.set_xlabel(_MEASURES[measure].across)
     ax.grid(color=_GRID, lw=0.6)
+    return _limit_curves(ax, rows, [line for line in chosen.lines if line.name in parts], banded)
+
+
+def _limit_curves(ax: Axes, rows: pd.DataFrame, lines: Sequence[Line], banded: bool) -> str:
+    """Let the y axis hold curves with intervals, all if none has; return a note on the others."""
+    drawn = rows[rows["line"].isin([line.name for line in lines])]
+    value, low, high = (numbers(drawn, name) for name in ("value", "low", "high"))
+    with_band = banded & ~drawn["line"].isin([one.name for one in lines if one.look.baseline])
+    held = [select_axis_values(value, low, high), low[with_band], high[with_band]]
+    ends = np.concatenate(held)
+    ends = ends[np.isfinite(ends)]
+    if len(ends):
+        ax.dataLim.intervaly = (ends.min(), ends.max())
+        ax.autoscale_view(scalex=False)
+    return describe_beyond(value, ax.get_ylim())
 
 
 def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) -> None:
@@ -216,7 +242,7 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
     blind = numbers(rows, "random", "areas")
     if np.isfinite(blind).any():
         ax.axvline(float(blind[np.isfinite(blind)].mean()), **_RANDOM)
-    least, most = _find_area_span(rows)
+    least, most = _find_area_limits(rows)
     for place, line in enumerate(chosen.lines):
         row = by_line.get(line.name)
         value = np.nan if row is None else _number(row, "value")
@@ -225,10 +251,8 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
                         ha="center", color=GREY, fontsize=8)  # fmt: skip
             continue
         bars(ax, [place], [_number(row, "low")], [_number(row, "high")], line.look, across=True)
-        point = line.look.point
-        if not least <= value <= most:
-            point = point | {"marker": ">" if value > most else "<"}
-        ax.plot([np.clip(value, least, most)], [place], ls="none", **point, zorder=3)
+        end, point = place_dot(value, (least, most), line.look.point)
+        ax.plot([end], [place], ls="none", **point, zorder=3)
         if row is not None and _doubtful(row, line):
             ax.annotate("‡", (1, place), (2, 0), xycoords=("axes fraction", "data"), color=GREY,
                         textcoords="offset points", va="center", fontsize=7.5,
@@ -241,14 +265,8 @@ def _draw_areas(ax: Axes, rows: pd.DataFrame, chosen: Chosen, *, named: bool) ->
     ax.grid(axis="x", color=_GRID, lw=0.6)
 
 
-def _find_area_span(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return between which ends areas are drawn: those of the intervals, if there are any."""
-    ends = [numbers(rows, name, "areas") for name in ("low", "high", "random")]
-    if not np.isfinite(ends[0]).any():
-        return -np.inf, np.inf
-    known = np.concatenate(ends)
-    known = known[np.isfinite(known)]
-    return float(known.min()), float(known.max())
+def _find_area_limits(rows: pd.DataFrame) -> tuple[float, float]:
+    return find_dot_limits(*(numbers(rows, name, "areas") for name in ("low", "high", "random")))
 
 
 def _number(row: Any, column: str) -> float:
@@ -289,12 +307,12 @@ def _has_bands(rows: pd.DataFrame, chosen: Chosen) -> bool:
 
 def _area_notes(areas: pd.DataFrame, measures: Sequence[str], chosen: Chosen) -> str:
     ends = "bars: 95% intervals" if np.isfinite(numbers(areas, "low")).any() else ""
-    spans = ((rows, _find_area_span(rows)) for _, rows in areas.groupby("measure"))
+    spans = ((rows, _find_area_limits(rows)) for _, rows in areas.groupby("measure"))
     outside = any(
         ((numbers(rows, "value") < least) | (numbers(rows, "value") > most)).any()
         for rows, (least, most) in spans
     )
-    beyond = "arrows: beyond the axis, without an interval" if outside else ""
+    beyond = f"arrows: {BEYOND_AXIS}" if outside else ""
     blind = "dashed: the random map" if np.isfinite(numbers(areas, "random")).any() else ""
     order = f"sorted by {_MEASURES[measures[0]].head.lower()}" if len(measures) > 1 else ""
     by_name = {line.name: line for line in chosen.lines}

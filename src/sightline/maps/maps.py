@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.records.choices import Sign
+
 __all__ = ["Maps", "grid_geometries"]
 
 
@@ -54,7 +56,7 @@ class Maps(Sequence["Maps"]):
     heads: tuple[int | None, ...]
     model: str
     method: str
-    sign: str = "positive"
+    sign: Sign = "positive"
     targets: tuple[str, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0

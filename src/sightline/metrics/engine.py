@@ -83,7 +83,7 @@ def score_maps(
         one for each index of the maps' first axis, which serves every map there, or one for all.
     fixations
         How often each pixel was fixated, whole numbers shaped like `masks`: see `count_points`.
-        They stand in for `masks`, which are then the pixels fixated at all; NSS and information
+        They replace `masks`, which are then the pixels fixated at all; NSS and information
         gain count each fixation.
     targets
         What CC, SIM, KL, MSE and EMD compare with instead of the Gaussians of the regions' boxes:
@@ -243,7 +243,7 @@ def _read_fixations(fixations: Any, masks: Any, maps: Array) -> tuple[Any, Array
     if fixations is None:
         return masks, None
     if masks is not None:
-        raise InputError("give fixations or masks: fixated pixels stand in for annotated ones")
+        raise InputError("give fixations or masks: fixated pixels replace annotated ones")
     counts = check_counts(fixations, maps, "fixations")
     return find_fixated(counts), namespace(counts).reshape(counts, (-1, *maps.shape[-2:]))
 

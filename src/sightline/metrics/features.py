@@ -223,13 +223,13 @@ def aggregate_by_feature_type(
         Of the interval: Student's t with a standard error clustered by image, since regions of one
         image are not independent. NaN, with a reason, below five images.
     limits
-        The range of the values, within which intervals lie: that of IoU, recall and coverage by
+        The range of the values, to which intervals are limited: that of IoU, recall and coverage by
         default. None for values without limits, such as those of `compute_lift`.
 
     Raises
     ------
     InputError
-        If a value lies outside the limits.
+        If a value is outside the limits.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def aggregate_by_feature_type(
         for label, value, *_ in image:
             if not least - _ROUNDING <= value <= most + _ROUNDING and not math.isnan(value):
                 raise InputError(
-                    f"values must lie within limits, from {least:g} to {most:g}; label {label!r} "
+                    f"values must be within limits, from {least:g} to {most:g}; label {label!r} "
                     f"has {value:g}: give the limits of its metric, or limits=None"
                 )
             for name in _with_ancestors(label, above):

@@ -73,7 +73,7 @@ def compute_point_density(
         As in `count_points`.
     sigma
         Standard deviation in pixels of the result, such as those of one degree of visual angle.
-        What would lie beyond an edge is reflected at it, as in pysaliency, so that no mass is lost.
+        Mass beyond an edge is reflected at it, as in pysaliency, so that none is lost.
 
     Returns
     -------

@@ -49,7 +49,7 @@ DIRECTIONS = ("horizontal", "vertical", "both")
 BOXES = ("top_area", "threshold")
 """Which pixels the box of a distortion holds."""
 SIDES = ("width", "longest")
-"""Which side of that box its periods lie over."""
+"""Which side of that box its periods span."""
 _MODES = ("focused", "dual", "global")
 
 

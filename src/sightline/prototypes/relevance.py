@@ -73,7 +73,8 @@ class Relevance(NamedTuple):
         """Why a measure of each map is NaN; "" where mask and energy are defined."""
         missing = (np.isnan(values) for values in (self.chance, self.energy, self.mask))
         reasons = (NO_OBJECT, NO_ENERGY, TOO_FEW_POSITIVE)
-        return np.select(list(missing), reasons, "").tolist()  # type: ignore[no-any-return]
+        found: list[str] = np.select(list(missing), reasons, "").tolist()
+        return found
 
 
 def relevance(

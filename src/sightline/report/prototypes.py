@@ -386,7 +386,7 @@ def _relevance_table(table: pd.DataFrame) -> str:
     caption = (
         "Energy: the share of the attribution on what is annotated; mask: that of its top pixels. "
         "Chance: the share of the image that is annotated. In brackets 95% intervals over images; "
-        "bold where that of the difference lies above 0."
+        "bold where that of the difference is above 0."
     )
     for row in table.to_dict("records"):
         if row["undefined"]:

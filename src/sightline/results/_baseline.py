@@ -78,7 +78,7 @@ class BaselineComparison:
 
 
 def format_baseline_comparison(comparison: BaselineComparison, lead: str = "Best") -> str:
-    """Return where a configuration lies relative to the best baseline, as a sentence.
+    """Return how a configuration compares with the best baseline, as a sentence.
 
     Parameters
     ----------

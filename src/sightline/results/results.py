@@ -51,8 +51,8 @@ class Results:
     """What a study found: tables out of its store.
 
     Scores are read where they lie; nothing is changed. Every table is a `DataFrame` whose
-    ``attrs["note"]`` says in a line what must be known to read it; what speaks against comparing
-    its scores is in ``attrs["warnings"]``, too. Chance and ceiling are next to
+    ``attrs["note"]`` states in a line what must be known to read it; reasons against comparing
+    its scores are in ``attrs["warnings"]``, too. Chance and ceiling are next to
     the scores, `n` counts what was averaged, and `undefined` what could not be.
 
     The unit is the image: its scores are averaged over the seeds of a method first, then over

@@ -81,7 +81,7 @@ def compare_groups(
     confidence
         Of the interval.
     limits
-        The range of the values, e.g. (0, 1): the interval then lies in −1 to 1.
+        The range of the values, e.g. (0, 1): the interval is then within −1 to 1.
     names
         What the two groups are called in the reason.
 
@@ -89,7 +89,7 @@ def compare_groups(
     -------
     GroupDifference
         NaN with a reason below 5 images in either group, where the group follows from `others`,
-        where the difference depends on a single image, or where it lies outside the range.
+        where the difference depends on a single image, or where it is outside the range.
 
     References
     ----------

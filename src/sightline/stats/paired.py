@@ -306,12 +306,12 @@ def compare_paired(
     flips, seed
         Of the sign-flip test; see `sign_flip`. Scores within 1e-9 of each other are equal.
     limits
-        The range of the scores: the interval of scores in (0, 1) lies in -1 to 1.
+        The range of the scores: the interval for scores in (0, 1) is within -1 to 1.
 
     Returns
     -------
     Comparison
-        p-values are NaN below 6 images and ends below 5; the reason says so.
+        p-values are NaN below 6 images and ends below 5; `reason` states it.
 
     Examples
     --------

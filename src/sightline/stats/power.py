@@ -62,17 +62,15 @@ def compute_detectable_difference(
 
     Parameters
     ----------
-    differences
-        Paired differences, one per image; NaN ones are skipped.
+    differences, alpha
+        See `compute_power`.
     power
         Probability of a rejection, if the true mean has this size.
-    alpha
-        Level of the test.
 
     Returns
     -------
     float
-        NaN below 6 images, and where all differences are equal.
+        NaN where that of `compute_power` is.
 
     References
     ----------

@@ -103,7 +103,7 @@ _PLAIN = ("value",)  # as many values as rows: a dictionary of them would only a
 def read_views(path: Path) -> tuple[int, dict[int | None, frozenset[tuple[Any, ...]]]]:
     """Read on which grids the maps of a task were scored: how many images, and by layer the views.
 
-    A view is what two maps must have in common to be drawn on alike: rows, columns, the cells that
+    A view is what maps on the same grid have in common: rows, columns, the cells that
     do not count, and the part of the image that is seen. A file without such a record has none.
     """
     import pyarrow.parquet as pq

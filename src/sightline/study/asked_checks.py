@@ -196,7 +196,7 @@ class Checks(Part):
 
     @model_serializer(mode="wrap")
     def _asked_alone(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out checks that were not asked for, and best layers where none were chosen."""
+        """Omit checks that were not requested, and best layers where none were chosen."""
         found = {name: one for name, one in handler(self).items() if one is not None}
         for options in found.values():
             if not options["best_layers"]:

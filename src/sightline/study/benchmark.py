@@ -198,7 +198,7 @@ class LocalPerturbationAnalysis(_Analysis):
     )
     distortion_box: str | None = Field(
         default=None,
-        description="Box that the waves lie over: of the top tenth of the pixels (top_area), or of "
+        description="Box that the waves span: of the top tenth of the pixels (top_area), or of "
         "all above 0.3 of the map's range (threshold)",
     )
     distortion_side: str | None = Field(

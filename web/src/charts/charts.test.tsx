@@ -33,6 +33,15 @@ describe("LineChart", () => {
     expect(picked.mock.calls[0]?.[0]).toBe(2);
   });
 
+  it("cuts lines that go beyond its axis, and says so", () => {
+    draw(<LineChart label="t" series={SERIES} xLabel="layer" yLabel="IoU" yDomain={[0, 0.5]} />);
+    const clip = box.querySelector("clipPath");
+    expect(box.querySelector(".line")?.parentElement?.getAttribute("clip-path")).toBe(`url(#${clip?.id})`);
+    expect(box.textContent).toContain("1 without an interval beyond the axis");
+    draw(<LineChart label="t" series={SERIES} xLabel="layer" yLabel="IoU" />);
+    expect(box.textContent).not.toContain("beyond the axis");
+  });
+
   it("takes a line out by the legend", () => {
     draw(<LineChart label="t" series={SERIES} xLabel="layer" yLabel="IoU" />);
     act(() => box.querySelector<HTMLButtonElement>(".legend button")?.click());
@@ -46,6 +55,14 @@ describe("LineChart", () => {
 });
 
 describe("IntervalPlot", () => {
+  it("has an axis that values without an interval do not stretch", () => {
+    const lines = [{ key: "a", name: "A", value: 0.3, low: 0.2, high: 0.4 }, { key: "b", name: "B", value: 9 }];
+    draw(<IntervalPlot label="t" xLabel="IoU" lines={lines} />);
+    expect([...box.querySelectorAll(".tick")].at(-1)?.textContent).toBe("0.4");
+    draw(<IntervalPlot label="t" xLabel="IoU" lines={lines.map(({ key, name, value }) => ({ key, name, value }))} />);
+    expect(Number([...box.querySelectorAll(".tick")].at(-1)?.textContent)).toBeGreaterThanOrEqual(9);
+  });
+
   it("says undefined and does not draw a mark for it", () => {
     draw(<IntervalPlot label="t" xLabel="IoU" lines={[{ key: "a", name: "A", value: null }, { key: "b", name: "B", value: 0.2 }]} />);
     expect([...box.querySelectorAll(".row-value")].map((text) => text.textContent)).toEqual(["undefined", "0.200"]);

@@ -67,8 +67,19 @@ export function fitted(text: string, width: number): string {
 export const indentOf = (row: IntervalRow, tree: boolean): number =>
   (row.depth ?? 0) * INDENT + (tree ? TOGGLE : 0);
 
+interface WithEnds {
+  readonly low?: number | null;
+  readonly high?: number | null;
+}
+
 /** Whether both ends of the interval are known. */
-export const hasInterval = ({ low, high }: IntervalRow): boolean => typeof low === "number" && typeof high === "number";
+export const hasInterval = ({ low, high }: WithEnds): boolean => typeof low === "number" && typeof high === "number";
+
+/** What an axis must reach: what has an interval, or all where nothing has one. */
+export function selectForAxis<Item extends WithEnds>(items: readonly Item[]): readonly Item[] {
+  const sure = items.filter(hasInterval);
+  return sure.length > 0 ? sure : items;
+}
 
 /** The interval in small print, or why there is none. */
 export const intervalText = (row: IntervalRow, digits?: number): string =>
@@ -109,13 +120,11 @@ const OVERSHOOT = 1.25;
  *
  * A few regions may give an interval over half the range, which would press all else together:
  * where chance or ceiling show what size values have, intervals are cut off a little beyond them.
- * A value without an interval does not stretch an axis on which others have one.
  */
 export function axisValues(rows: readonly IntervalRow[]): number[] {
   const there = (values: readonly (number | null | undefined)[]) =>
     values.filter((value): value is number => typeof value === "number");
-  const unsure = rows.some(hasInterval) ? (row: IntervalRow) => !hasInterval(row) : () => false;
-  const values = rows.map((row) => (unsure(row) ? null : row.value));
+  const values = selectForAxis(rows).map(({ value }) => value);
   const marks = there([...values, ...rows.flatMap(({ chance, ceiling }) => [chance, ceiling])]);
   const ends = there(rows.flatMap(({ low, high }) => [low, high]));
   const sized = rows.some(({ chance, ceiling }) => typeof (chance ?? ceiling) === "number");

@@ -3,6 +3,7 @@ import { type KeyboardEvent } from "react";
 
 import { interval, score } from "../format";
 import { BASELINE, lineLook, type LineLook } from "./colours";
+import { selectForAxis } from "./interval_layout";
 import { MarkerShape } from "./marker";
 import { linear, niceDomain, tickDigits, ticks, type Domain, type Scale } from "./scale";
 import { useSize } from "./use_size";
@@ -96,9 +97,8 @@ export function IntervalPlot(props: IntervalPlotProps) {
   const { label, lines, xLabel, onPick, bars = false, reference, rowHeight = 24 } = props;
   const [box, width] = useSize<HTMLDivElement>();
   const format = props.format ?? ((value: number | null) => score(value));
-  // A value without an interval does not stretch an axis on which others have one.
-  const sure = lines.some(({ low }) => typeof low === "number");
-  const values = lines.flatMap(({ value, low, high, chance, ceiling }) => [sure && typeof low !== "number" ? null : value, low, high, chance, ceiling]);
+  const marks = lines.flatMap(({ low, high, chance, ceiling }) => [low, high, chance, ceiling]);
+  const values = [...selectForAxis(lines).map(({ value }) => value), ...marks];
   const include = [...(props.include ?? []), ...(bars ? [0] : []), ...(reference === undefined ? [] : [reference])];
   const domain = props.domain ?? niceDomain(values, include);
   const names = Math.max(...lines.map((line) => line.name.length + (line.detail?.length ?? 0) + 2 + (line.depth ?? 0) * 2), 8);
@@ -106,8 +106,8 @@ export function IntervalPlot(props: IntervalPlotProps) {
   const right = width - 58;
   const x = linear(domain, [left, right]);
   const bottom = TOP + lines.length * rowHeight;
-  const marks = ticks(domain, Math.max(2, Math.floor((right - left) / 70)));
-  const digits = tickDigits(marks);
+  const steps = ticks(domain, Math.max(2, Math.floor((right - left) / 70)));
+  const digits = tickDigits(steps);
   const press = (event: KeyboardEvent, line: IntervalLine) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
@@ -124,7 +124,7 @@ export function IntervalPlot(props: IntervalPlotProps) {
         aria-label={onPick ? label : `${label}. ${lines.map((line) => lineText(line, format)).join("; ")}`}
       >
         <g className="axes" aria-hidden="true">
-          {marks.map((mark) => (
+          {steps.map((mark) => (
             <g key={mark}>
               <line className="grid" x1={x(mark)} x2={x(mark)} y1={TOP} y2={bottom} />
               <text className="tick x" x={x(mark)} y={bottom + 15}>

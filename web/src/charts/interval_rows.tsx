@@ -160,7 +160,7 @@ interface ArrowProps {
   colour: string;
 }
 
-/** Something goes on beyond the axis. */
+/** Something continues beyond the axis. */
 function Arrow({ x, y, side, colour }: ArrowProps) {
   return <path d={`M${x - side * 6} ${y - 5}L${x} ${y}L${x - side * 6} ${y + 5}`} fill="none" className="whisker" stroke={colour} />;
 }

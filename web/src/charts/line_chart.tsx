@@ -1,5 +1,5 @@
 /** Lines over layers, percentiles, recall: with bands, chance, marks and where one is now. */
-import { useMemo, useState, type KeyboardEvent, type MouseEvent } from "react";
+import { useId, useMemo, useState, type KeyboardEvent, type MouseEvent } from "react";
 
 import { score, short } from "../format";
 import { BASELINE, lineLook, type LineLook } from "./colours";
@@ -44,6 +44,8 @@ export interface LineChartProps {
 }
 
 const MARGIN = { left: 48, right: 14, top: 26, bottom: 42 };
+/** How far marks on the edge of the axes reach over it. */
+const EDGE = 6;
 const MANY_LINES = 6;
 const MANY_POINTS = 30;
 
@@ -100,6 +102,7 @@ export function LineChart(props: LineChartProps) {
   const [at, setAt] = useState<{ x: number; y: number | null } | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [lit, setLit] = useState<string | null>(null);
+  const area = useId();
   const all = useMemo(() => looksOf(series), [series]);
   const drawn = all.filter(({ series: one }) => !hidden.has(one.key));
   const frame = frameOf(props, all, width, height);
@@ -110,6 +113,8 @@ export function LineChart(props: LineChartProps) {
   const xFormat = props.xFormat ?? short;
   const yFormat = props.yFormat ?? ((y: number) => score(y));
   const room = frame.right - frame.left;
+  const outside = (y: number) => y < frame.top - 0.5 || y > frame.bottom + 0.5;
+  const beyond = drawn.flatMap(({ series: one }) => one.points).filter(({ y }) => y !== null && outside(frame.y(y))).length;
   const xTicks = fitting(props.xTicks ?? (xs.length <= 26 && xs.every(Number.isInteger) ? xs : ticks(frame.x.domain, 6)), room);
   const markers = props.markers ?? xs.length <= MANY_POINTS;
 
@@ -162,17 +167,22 @@ export function LineChart(props: LineChartProps) {
         <Axes frame={frame} xTicks={xTicks} xFormat={xFormat} yFormat={props.yFormat} xLabel={xLabel} yLabel={yLabel} />
         {props.ceiling && <path className="ceiling" d={pathOf(props.ceiling, frame, (point) => point.y)} />}
         {chance && <path className="chance" d={pathOf(chance, frame, (point) => point.y)} />}
-        {drawn.map(({ series: one, look }) => (
-          <Line
-            key={one.key}
-            series={one}
-            look={look}
-            frame={frame}
-            band={one.band ?? (drawn.length <= MANY_LINES || lit === one.key)}
-            faded={lit !== null && lit !== one.key}
-            markers={markers}
-          />
-        ))}
+        <clipPath id={area}>
+          <rect x={frame.left - EDGE} y={frame.top - EDGE} width={room + 2 * EDGE} height={frame.bottom - frame.top + 2 * EDGE} />
+        </clipPath>
+        <g clipPath={`url(#${area})`}>
+          {drawn.map(({ series: one, look }) => (
+            <Line
+              key={one.key}
+              series={one}
+              look={look}
+              frame={frame}
+              band={one.band ?? (drawn.length <= MANY_LINES || lit === one.key)}
+              faded={lit !== null && lit !== one.key}
+              markers={markers}
+            />
+          ))}
+        </g>
         {typeof current === "number" && (
           <line className="current" x1={frame.x(current)} x2={frame.x(current)} y1={frame.top} y2={frame.bottom} />
         )}
@@ -185,7 +195,7 @@ export function LineChart(props: LineChartProps) {
           </g>
         ))}
         {at !== null && (
-          <g data-passing="" className="reading">
+          <g data-passing="" className="reading" clipPath={`url(#${area})`}>
             <line x1={frame.x(at.x)} x2={frame.x(at.x)} y1={frame.top} y2={frame.bottom} />
             {reading.map(({ series: one, look, point }) =>
               point && point.y !== null ? <MarkerShape key={one.key} x={frame.x(at.x)} y={frame.y(point.y)} look={look} size={4.5} hollow /> : null,
@@ -211,6 +221,7 @@ export function LineChart(props: LineChartProps) {
           onHover={setLit}
         />
       )}
+      {beyond > 0 && <p className="key-note">{beyond} without an interval beyond the axis</p>}
       {(chance || props.ceiling) && (
         <p className="key-note">
           {chance && <span className="key-chance">chance</span>} {props.ceiling && <span className="key-ceiling">ceiling</span>}

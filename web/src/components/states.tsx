@@ -54,7 +54,7 @@ export function Caution({ children }: { children: ReactNode }) {
   );
 }
 
-/** What the service says against comparing the scores of a table with one another. */
+/** Why the service warns against comparing the scores of a table with one another. */
 function warningsOf(answer: unknown): readonly string[] {
   const table = answer as { note?: string; warnings?: readonly string[] } | null;
   return (typeof table?.note === "string" && table.warnings) || [];
@@ -81,7 +81,7 @@ interface LoadedProps<T> {
   children: (data: T) => ReactNode;
 }
 
-/** An answer once it is there, under what it warns of; before that a spinner, or what went wrong. */
+/** An answer under its warnings; before it is there a spinner, or the error. */
 export function Loaded<T>({ of, label, children }: LoadedProps<T>) {
   if (of.data !== undefined) {
     return (

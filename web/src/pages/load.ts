@@ -35,7 +35,7 @@ export function isOpenedAgain(error: PageFileError): boolean {
 /**
  * Opens the app again at the same address, once the service answers. Nothing less is sure to help:
  * React keeps a load that failed, browsers may, and so does what loads styles; files of a new
- * version have other names, which a new document knows.
+ * version have other names, which a new document has.
  */
 export async function reopen(): Promise<void> {
   await ask("/api/health");

@@ -75,7 +75,7 @@ def _predictions(served: Served) -> pd.DataFrame | None:
     "and on the others, their difference, and the same adjusted for annotated area and confidence, "
     "null with a reason below 5 images on either side; a point for each model and method with the "
     "accuracy of the model; and a line for each class of images with its accuracy. A difference "
-    "says that maps agree with people where the model is right, not that they are faithful. 409 "
+    "shows that maps agree with people where the model is right, not that they are faithful. 409 "
     "where the models have not been asked what they predict.",
 )
 def check_correctness(served: Here, words: CheckWords, metric: MetricWord = None) -> Correctness:

@@ -67,8 +67,8 @@ LeastWord = Annotated[
     description="A line for each model, method and target: the mean over images with its 95% "
     "interval, chance, ceiling and how many images it is over. Baselines are among them; those "
     "that are equal for several models are one line. `metric` decides what is shown, and which "
-    "layer is best. Recall and lift have another score `beside` them: they are never read alone. "
-    "`best_baseline` says how the best line compares with the best baseline of the run.",
+    "layer is best. Recall and lift come with another score (`beside`): they are never read alone. "
+    "`best_baseline` reports how the best line compares with the best baseline of the run.",
 )
 def leaderboard(served: Here, words: TableWords) -> Leaderboard:
     """Return the leaderboard."""

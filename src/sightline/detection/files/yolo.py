@@ -206,7 +206,7 @@ class _Part(NamedTuple):
     picture: Picture
 
 
-class _Lines(NamedTuple):
+class _LabelRows(NamedTuple):
     """The lines of a file: class, box and confidence in `rows` (N, 6); `polygons` has [] of a box.
 
     Coordinates are shares of the image.
@@ -288,7 +288,7 @@ def _opposite(folder: Path) -> Path:
 def _parts(
     files: Sequence[_File],
     image_sizes: ImageSizes | None,
-    read: Callable[[_File], _Lines],
+    read: Callable[[_File], _LabelRows],
     masks: bool,
 ) -> list[_Part]:
     """Read each file and bring its boxes to pixels, and its polygons where masks are compared."""
@@ -392,12 +392,12 @@ def _without_endings(given: ImageSizes | None) -> ImageSizes | None:
     return {**found, **given}
 
 
-def _truths(file: _File, polygons: bool | None = None) -> _Lines:
+def _truths(file: _File, polygons: bool | None = None) -> _LabelRows:
     """Return class, box and a confidence of 1 of each line; `polygons` is that of `read_line`."""
     if same_width(file.text, len(_TRUE)):
         numbers, words, values = read_words(file.text, _TRUE, file.where)
         rows = _with_class(numbers, words, values, file.where, np.ones(len(words)))
-        return _Lines(numbers, rows, [[]] * len(numbers))
+        return _LabelRows(numbers, rows, [[]] * len(numbers))
     counts = {len(line.split()) - 1 for _, line in lines(file.text)}
     numbers, found, outlines = [], [], []
     for number, line in lines(file.text):
@@ -411,15 +411,15 @@ def _truths(file: _File, polygons: bool | None = None) -> _Lines:
             numbers.append(number)
             found.append([first, *_around(shape), 1.0])
             outlines.append(shape if len(shape) > 4 else [])
-    return _Lines(numbers, np.array(found, np.float64).reshape(-1, 6), outlines)
+    return _LabelRows(numbers, np.array(found, np.float64).reshape(-1, 6), outlines)
 
 
-def _detections(file: _File) -> _Lines:
+def _detections(file: _File) -> _LabelRows:
     """Return class, box and confidence of each line."""
     if same_width(file.text, len(_FOUND)):
         numbers, words, values = read_words(file.text, _FOUND, file.where)
         rows = _with_class(numbers, words, values[:, :4], file.where, values[:, 4])
-        return _Lines(numbers, rows, [[]] * len(numbers))
+        return _LabelRows(numbers, rows, [[]] * len(numbers))
     numbers, found, outlines = [], [], []
     for number, line in lines(file.text):
         with located(f"{file.where} line {number}"):
@@ -436,7 +436,7 @@ def _detections(file: _File) -> _Lines:
             numbers.append(number)
             found.append([first, *_around(shape), score])
             outlines.append(shape if len(shape) > 4 else [])
-    return _Lines(numbers, np.array(found, np.float64).reshape(-1, 6), outlines)
+    return _LabelRows(numbers, np.array(found, np.float64).reshape(-1, 6), outlines)
 
 
 def _with_class(

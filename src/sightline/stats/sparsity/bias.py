@@ -76,7 +76,7 @@ def compute_label_bias(
     """Return the paired difference of gold and sparse scores on the gold images.
 
     The mean over gold images that were drawn at random estimates the bias of the sparse score
-    over all images of the kind. Whether the sparse mean lies within the interval of the gold mean
+    over all images of the kind. Whether the sparse mean is within the interval of the gold mean
     is another question, and a test with little power: images differ more from each other than
     the two scores of an image do.
 
@@ -97,13 +97,13 @@ def compute_label_bias(
     seed : int
         Of the test.
     limits : pair of float
-        The range of the scores, e.g. (0, 1): the interval then lies in -1 to 1.
+        The range of the scores, e.g. (0, 1): the interval is then within -1 to 1.
 
     Returns
     -------
     LabelBias
         p and `detectable` are NaN below 6 gold images, all of it but counts where a stratum has
-        fewer than 4; `detectable` also where it would lie outside the range of differences.
+        fewer than 4; `detectable` also where it would be outside the range of differences.
 
     Examples
     --------

@@ -143,7 +143,7 @@ def ppi_mean(
     tuning : float, optional
         A λ fixed beforehand; 1 is prediction-powered inference without tuning, 0 the gold alone.
     limits : pair of float
-        The range of the scores, e.g. (0, 1): the estimate and the ends of intervals lie within.
+        The range of the scores, e.g. (0, 1): the estimate and intervals are within it.
 
     Returns
     -------

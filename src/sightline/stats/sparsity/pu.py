@@ -146,10 +146,10 @@ def pu_iou(
 
     Each labelled region stands for the instances of its kind on its image: together they have
     `instances` times its area, of which the share `recall` is selected. Two estimates of that
-    recall are returned; neither is right in general, as IoU bends upwards in recall:
+    recall are returned; neither is right in general, as IoU is convex in recall:
 
     - each image's own, from its labelled instance or two. IoU comes out too high, as far as the
-      instances of one image differ from each other. On photographs they are alike.
+      instances of one image differ from each other. On photographs they are similar.
     - pooled over images with similar counts. IoU comes out too low, as far as images differ from
       each other, and too high, as far as recall falls with the area of the instances, which a
       selection of fixed size makes it do. On photographs both are large.

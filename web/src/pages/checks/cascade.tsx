@@ -1,7 +1,7 @@
 /** The cascade: how similar maps stay as one part of the network after the other is redrawn. */
 import type { Cascade, CascadeLine } from "../../api/client";
 import { useCascade, useChecks } from "../../api/queries";
-import { ChartFrame, LineChart, type LineSeries } from "../../charts";
+import { ChartFrame, LineChart } from "../../charts";
 import { Empty, Loaded, Segmented } from "../../components";
 import type { DataSet } from "../../export";
 import { useWord } from "../../url";
@@ -10,7 +10,7 @@ import { groupBy } from "../../tables";
 import { dotted, keyOf, layeredName } from "./lines";
 import { NoLine } from "./notes";
 import { accuracySeries, referenceSeries, similaritySeries, stagesOf } from "./stages";
-import { similarityName, stageTick, unitDomain } from "./words";
+import { similarityName, seriesDomain, stageTick } from "./words";
 
 const PANELS = ["model", "line"] as const;
 type PanelsBy = (typeof PANELS)[number];
@@ -35,29 +35,25 @@ interface PanelProps {
 }
 
 /** Lines of one model; where there is one alone, what it is compared with is drawn, too. */
-function CascadePanel({ title, lines, measure }: PanelProps) {
+export function CascadePanel({ title, lines, measure }: PanelProps) {
   const [first] = lines;
   if (!first) return null;
   const stages = stagesOf(first);
   const alone = lines.length === 1;
-  const series: LineSeries[] = [
-    ...lines.map((line) => ({ ...similaritySeries(line, layeredName(line, lines)), band: alone })),
-    ...(alone ? referenceSeries(first) : []),
-    accuracySeries(first),
-  ];
+  const similarities = lines.map((line) => ({ ...similaritySeries(line, layeredName(line, lines)), band: alone }));
+  const marks = [...(alone ? referenceSeries(first) : []), accuracySeries(first)];
   const name = similarityName(measure);
-  const drawn = series.flatMap(({ points, band }) => points.flatMap(({ y, low, high }) => (band ? [y, low, high] : [y])));
   return (
     <ChartFrame level={3} title={title} name={`cascade-${title}`} data={() => dataOf(lines)}>
       <LineChart
         label={`${name} to the map of the trained network, ${title}, by the part that was redrawn last`}
-        series={series.filter(({ points }) => points.some(({ y }) => y !== null))}
+        series={[...similarities, ...marks].filter(({ points }) => points.some(({ y }) => y !== null))}
         xLabel="redrawn so far"
         yLabel={`${name}, accuracy`}
         xTicks={first.points.map(({ stage }) => stage)}
         xFormat={(x) => stageTick(stages.get(x) ?? "")}
         xRead={(x) => (x < 0 ? "the trained network" : `up to ${stages.get(x) ?? x}`)}
-        yDomain={unitDomain(drawn)}
+        yDomain={seriesDomain(similarities, marks)}
         height={300}
       />
     </ChartFrame>

@@ -135,6 +135,9 @@ describe("verdicts", () => {
     expect(low).toBeGreaterThan(-0.7);
     expect(high).toBeLessThan(0.7);
     expect(axisOf([{ ...row, low: 0, high: 0.2 }], [0, 0.1])).toEqual([0, 0.2]);
+    const few = { ...row, key: "b", value: 3, low: null, high: null };
+    expect(axisOf([{ ...row, low: 0, high: 0.2 }, few], [0, 0.1])).toEqual([0, 0.2]);
+    expect(axisOf([few], [0, 0.1])).toEqual([0, 3]);
   });
 
   it("are counted, those that nobody has too", () => {

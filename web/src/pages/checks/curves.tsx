@@ -10,7 +10,7 @@ import { useViewWords } from "./filters";
 import { groupBy } from "../../tables";
 import { isBaseline, keyOf, layeredName } from "./lines";
 import { NoLine } from "./notes";
-import { MEASURE_WORDS, measureTitle, unitDomain } from "./words";
+import { MEASURE_WORDS, measureTitle, seriesDomain } from "./words";
 
 const dataOf = (lines: readonly RemovalLine[]): DataSet => ({
   columns: ["model", "method", "group", "layer", "best_layer", "share", "value", "low", "high"],
@@ -46,19 +46,20 @@ interface PanelProps {
   measure: string;
 }
 
-function CurvesPanel({ model, lines, measure }: PanelProps) {
+export function CurvesPanel({ model, lines, measure }: PanelProps) {
   const title = measureTitle(measure);
+  const series = seriesOf(lines);
   return (
     <ChartFrame level={3} title={model} name={`${measure}-curves-${model}`} data={() => dataOf(lines)}>
       <LineChart
         label={`${title} curves of ${model}`}
-        series={seriesOf(lines)}
+        series={series}
         xLabel="share of the pixels changed"
         yLabel="score of the class"
         xFormat={(x) => percent(x)}
         xTicks={[0, 0.2, 0.4, 0.6, 0.8, 1]}
         yFormat={(y) => score(y, 2)}
-        yDomain={unitDomain(lines.flatMap(({ points }) => points.map(({ value }) => value)))}
+        yDomain={seriesDomain(series)}
         markers={false}
         height={300}
       />

@@ -7,7 +7,7 @@ import type { DataSet } from "../../export";
 import { useViewWords } from "./filters";
 import { groupBy } from "../../tables";
 import { nameAmong } from "./lines";
-import { unitDomain } from "./words";
+import { seriesDomain } from "./words";
 
 const dataOf = (lines: readonly LayerChangesLine[]): DataSet => ({
   columns: ["model", "method", "target", "layer", "next", "spearman", "low", "high", "images"],
@@ -24,24 +24,25 @@ export function changesSeries(line: LayerChangesLine, lines: readonly LayerChang
   };
 }
 
-function Panels({ answer }: { answer: LayerChanges }) {
+export function Panels({ answer }: { answer: LayerChanges }) {
   if (answer.lines.length === 0) {
     return <Empty title="No maps by layer">The methods shown have no layers, or the study kept none apart.</Empty>;
   }
   return (
     <div className="checks-panels">
       {[...groupBy(answer.lines, ({ model }) => model)].map(([model, lines]) => {
+        const series = lines.map((line) => changesSeries(line, lines));
         const nexts = new Map(lines.flatMap(({ points }) => points.map(({ layer, next }) => [layer, next] as const)));
         return (
           <ChartFrame key={model} level={3} title={model} name={`layer-changes-${model}`} data={() => dataOf(lines)}>
             <LineChart
               label={`Rank correlation of the maps of one layer and the next, ${model}`}
-              series={lines.map((line) => changesSeries(line, lines))}
+              series={series}
               xLabel="from layer"
               yLabel="rank correlation to the next layer"
               xTicks={[...nexts.keys()].sort((a, b) => a - b)}
               xRead={(x) => `layer ${x} to ${nexts.get(x) ?? x + 1}`}
-              yDomain={unitDomain(lines.flatMap(({ points }) => points.flatMap(({ spearman, low, high }) => [spearman, low, high])))}
+              yDomain={seriesDomain(series)}
               legend
             />
           </ChartFrame>

@@ -1,7 +1,7 @@
 /** Verdicts: whether maps change when what the model learnt is drawn anew. */
 import type { Sanity, SanityLine } from "../../api/client";
 import { useSanity } from "../../api/queries";
-import { ChartFrame, IntervalRows, niceDomain, type Domain, type IntervalRow } from "../../charts";
+import { ChartFrame, IntervalRows, niceDomain, selectForAxis, type Domain, type IntervalRow } from "../../charts";
 import { Caution, Chip, Loaded } from "../../components";
 import { useRandomised } from "./filters";
 import { cascadeOf, sanityData } from "./links";
@@ -39,7 +39,7 @@ const REACH = 0.4;
 
 /** The axis of rows; ends of wide intervals lie beyond it, and are drawn as arrows. */
 export function axisOf(rows: readonly IntervalRow[], include: readonly number[]): Domain {
-  const values = rows.flatMap(({ value, chance, ceiling }) => [value, chance, ceiling]);
+  const values = [...selectForAxis(rows).map(({ value }) => value), ...rows.flatMap(({ chance, ceiling }) => [chance, ceiling])];
   const there = [...values, ...include].filter((value): value is number => typeof value === "number");
   const [least, most] = [Math.min(...there) - REACH, Math.max(...there) + REACH];
   const ends = rows.flatMap(({ low, high }) => [low, high]).map((end) => (typeof end === "number" ? Math.min(most, Math.max(least, end)) : null));

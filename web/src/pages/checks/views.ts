@@ -22,7 +22,7 @@ export interface ViewInfo {
   readonly fields: readonly Field[];
   /** The check whose numbers are shown; none: what every study stores is enough. */
   readonly needs?: "randomisation" | "faithfulness" | "parts";
-  /** About the maps that a row elsewhere opened, or about one choice: left behind by links to tables. */
+  /** About the maps that a row elsewhere opened, or about one choice: dropped by links to tables. */
   readonly single?: boolean;
 }
 

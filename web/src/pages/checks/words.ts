@@ -1,5 +1,6 @@
 /** What measures, ways and verdicts are called, and what they mean. */
 import type { SanityLine } from "../../api/client";
+import { selectForAxis, type Domain, type LineSeries } from "../../charts";
 import type { Tone } from "../../components";
 
 export type Verdict = SanityLine["verdict"];
@@ -121,8 +122,15 @@ export function stageTick(name: string): string {
   return name.length <= 7 ? name : `${name.slice(0, 5)}…`;
 }
 
+/** The y axis of lines with intervals, and of marks that have none by nature: 0 to 1, or beyond. */
+export function seriesDomain(series: readonly LineSeries[], marks: readonly LineSeries[] = []): Domain {
+  const points = series.flatMap((one) => one.points.map((point) => ({ ...point, band: one.band ?? true })));
+  const held = selectForAxis(points).flatMap(({ y, low, high, band }) => (band ? [y, low, high] : [y]));
+  return unitDomain([...held, ...marks.flatMap((one) => one.points.map(({ y }) => y))]);
+}
+
 /** A range from 0 to 1, or beyond where values lie beyond it. */
-export function unitDomain(values: readonly (number | null | undefined)[]): readonly [number, number] {
+export function unitDomain(values: readonly (number | null | undefined)[]): Domain {
   const there = values.filter((value): value is number => typeof value === "number");
   const tenths = (value: number, round: (value: number) => number) => round(value * 10 - 1e-9) / 10;
   return [Math.min(0, ...there.map((value) => tenths(value, Math.floor))), Math.max(1, ...there.map((value) => tenths(value, Math.ceil)))];

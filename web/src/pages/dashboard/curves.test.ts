@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ProgressionLine } from "../../api/client";
-import { bestPoint, nameInPanel, panelsOf, sharedCurve } from "./curves";
+import { bestPoint, nameInPanel, panelsOf, sharedCurve, sharedDomain } from "./curves";
 
 function line(model: string, method: string, values: (number | null)[], chance = 0.1): ProgressionLine {
   const group = method === "edge" ? "baseline" : "attention";
@@ -16,6 +16,21 @@ const LINES = [
   line("a", "edge", [0.4]),
   line("b", "edge", [0.4]),
 ];
+
+describe("sharedDomain", () => {
+  const sure = line("a", "cls", [0.3]);
+  sure.points = sure.points.map((point) => ({ ...point, low: 0.2, high: 0.4, ceiling: 0.8 }));
+  const few = line("a", "few", [0.9]);
+
+  it("holds values with an interval, or all where none has one", () => {
+    expect(sharedDomain([sure, few], [])).toEqual([0, 0.4]);
+    expect(sharedDomain([few], [])).toEqual([0, 1]);
+  });
+
+  it("holds the marks", () => {
+    expect(sharedDomain([sure, few], ["chance", "ceiling"])).toEqual([0, 0.8]);
+  });
+});
 
 describe("panelsOf", () => {
   it("has a panel for each method, without baselines", () => {

@@ -1,5 +1,6 @@
 /** Curves over layers or percentiles, put into panels that can be read. */
 import type { Point, ProgressionLine } from "../../api/client";
+import { niceDomain, selectForAxis, type Domain } from "../../charts";
 import { groupBy } from "../../tables";
 import { isBaseline, joined } from "./lines";
 
@@ -22,6 +23,13 @@ export function nameInPanel(line: ProgressionLine, by: PanelsBy, panel: Curves):
   const name = by === "method" ? line.model : line.method;
   const own = (one: ProgressionLine) => (by === "method" ? one.model : one.method) === name;
   return panel.lines.filter(own).length > 1 ? joined(name, line.target) : name;
+}
+
+/** The y axis that panels share; it holds these marks as well. */
+export function sharedDomain(lines: readonly ProgressionLine[], marks: readonly ("chance" | "ceiling")[]): Domain {
+  const points = lines.flatMap((line) => line.points);
+  const values = selectForAxis(points).flatMap(({ value, low, high }) => [value, low, high]);
+  return niceDomain([...values, ...points.flatMap((point) => marks.map((mark) => point[mark]))], [0]);
 }
 
 /** The point with the best value; null where none has one. */

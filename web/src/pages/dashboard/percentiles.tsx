@@ -1,12 +1,12 @@
 /** Scores by the share of pixels that is selected. */
 import type { ProgressionLine, Sweep } from "../../api/client";
 import { useMetricTable, useSweep } from "../../api/queries";
-import { ChartFrame, LineChart, niceDomain, type Domain, type LinePoint, type LineSeries } from "../../charts";
+import { ChartFrame, LineChart, type Domain, type LinePoint, type LineSeries } from "../../charts";
 import { Empty, Loaded, Select } from "../../components";
 import type { DataSet } from "../../export";
 import { metricParts, short } from "../../format";
 import { go, useParam, useWord } from "../../url";
-import { nameInPanel, panelsOf, sharedCurve, type Curves, type PanelsBy } from "./curves";
+import { nameInPanel, panelsOf, sharedCurve, sharedDomain, type Curves, type PanelsBy } from "./curves";
 import { useTitles } from "../../components/metric_names";
 import { useViewWords } from "./filters";
 import { PANELS, PanelsField } from "./layers";
@@ -96,8 +96,7 @@ interface PanelsProps {
 function Panels({ answer, by, title, rule }: PanelsProps) {
   const panels = panelsOf(answer.lines, by);
   if (panels.length === 0) return <Empty title="No line fits">Show all models and methods.</Empty>;
-  const points = answer.lines.flatMap((line) => line.points);
-  const yDomain = niceDomain(points.flatMap(({ value, low, high, chance, ceiling }) => [value, low, high, chance, ceiling]), [0]);
+  const yDomain = sharedDomain(answer.lines, ["chance", "ceiling"]);
   const baselines = answer.lines.filter(isBaseline);
   return (
     <div className="dashboard-panels">

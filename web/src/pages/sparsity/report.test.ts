@@ -11,8 +11,8 @@ import {
   nameOf,
   pairMethod,
   shortener,
-  spanOf,
 } from "./report";
+import { setsDomain } from "./scores";
 
 const table = (columns: string[], ...rows: unknown[][]) => linesOf({ columns, rows });
 const KEYS = ["model", "method", "target", "layer", "group"];
@@ -103,10 +103,14 @@ describe("the report on missing labels", () => {
     expect(shortener(["a", "b"])("a")).toBe("a");
   });
 
-  it("names pairs by method and target, and spans what is defined", () => {
-    const pairs = table(["method", "target", "low", "high"], ["cls", "label", -0.1, null]);
+  it("names pairs by method and target", () => {
+    const pairs = table(["method", "target"], ["cls", "label"]);
     expect(pairMethod(pairs[0]!)).toBe("cls (label)");
-    expect(spanOf(pairs, ["low", "high"])).toEqual([-0.1, -0.1]);
-    expect(spanOf([], ["low"])).toBeNull();
+  });
+
+  it("draws sets of labels on one axis, which a value without an interval does not stretch", () => {
+    const rows = table(["set", "value", "low", "high"], ["a", 0.2, 0.1, 0.4], ["b", 0.9, null, null]);
+    expect(setsDomain(rows)).toEqual([0.1, 0.4]);
+    expect(setsDomain(rows.slice(1))).toEqual([0, 1]);
   });
 });

@@ -161,14 +161,6 @@ export function pairMethod(line: Line): string {
 export const pairKey = (line: Line): string =>
   ["a", "b", "method", "target"].map((key) => wordOf(line, key)).join("\u0001");
 
-/** The smallest range that holds all values of some columns; null without any. */
-export function spanOf(lines: readonly Line[], columns: readonly string[]): [number, number] | null {
-  const values = lines.flatMap((line) =>
-    columns.map((column) => numberOf(line, column)).filter((value) => value !== null),
-  );
-  return values.length ? [Math.min(...values), Math.max(...values)] : null;
-}
-
 /** Leave out the folder that all names share: room is short in charts. */
 export function shortener(names: readonly string[]): (name: string) => string {
   const folder = /^[^/]+\//.exec(names[0] ?? "")?.[0] ?? "";

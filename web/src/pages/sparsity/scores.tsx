@@ -1,10 +1,10 @@
 /** Scores side by side, the same on each set of labels, and IoU corrected for what is not labelled. */
-import { ChartFrame, IntervalPlot, intervalData, type IntervalLine } from "../../charts";
+import { ChartFrame, IntervalPlot, intervalData, niceDomain, selectForAxis, type Domain, type IntervalLine } from "../../charts";
 import { DataTable, ExportMenu, MetricTip, Panel, Score, tableData, Tip, type Column } from "../../components";
 import { percent, score } from "../../format";
 import { groupBy } from "../../tables";
 import { numberOf, wordOf, type Line } from "./records";
-import { isBaseline, joinBaselines, keyOf, nameOf, shortener, spanOf, type Scores } from "./report";
+import { isBaseline, joinBaselines, keyOf, nameOf, shortener, type Scores } from "./report";
 import { Missing } from "./words";
 
 const shownName = ({ line, models }: Scores): string =>
@@ -45,7 +45,7 @@ const columnsOf = (metric: string): readonly Column<Scores>[] => [
   },
   number("pointing", <MetricTip name="pointing" />, (value) => score(value, 2)),
   number("region_iou", "Region IoU", (value) => score(value)),
-  number("region_recall", <Tip text="How much of a region is selected. Selecting everything looks perfect: read it beside IoU or coverage only. The mean over regions.">Region recall</Tip>, (value) => score(value)),
+  number("region_recall", <Tip text="How much of a region is selected. Selecting everything looks perfect: read it only together with IoU or coverage. The mean over regions.">Region recall</Tip>, (value) => score(value)),
   number("label_recall", <Tip text="The same as a mean over images and labels: each label of an image weighs the same, however many instances it has.">Label recall</Tip>, (value) => score(value)),
   number("region_lift", <Tip text="Recall over the selected share of the image: how many times more than by chance.">Region lift</Tip>, times),
   number("flagged", <Tip text="Share of the regions where metrics disagree as missing labels would make them.">Flagged</Tip>, (value) => percent(value, 1)),
@@ -119,8 +119,13 @@ function OneSet({ lines, metric }: { lines: readonly Line[]; metric: string }) {
   );
 }
 
+/** The axis that all panels share. */
+export function setsDomain(sets: readonly Line[]): Domain {
+  return niceDomain(selectForAxis(sets.map(setLine)).flatMap(({ value, low, high }) => [value, low, high]));
+}
+
 function EverySet({ sets, metric }: { sets: readonly Line[]; metric: string }) {
-  const span = spanOf(sets, ["value", "low", "high"]) ?? [0, 1];
+  const domain = setsDomain(sets);
   return (
     <div className="grid-2 sparsity-charts">
       {[...groupBy(sets, keyOf).entries()].map(([key, lines]) => {
@@ -128,7 +133,7 @@ function EverySet({ sets, metric }: { sets: readonly Line[]; metric: string }) {
         const name = nameOf(lines[0]!);
         return (
           <ChartFrame key={key} level={3} title={name} name={`sets-${name}`} data={() => intervalData(drawn)}>
-            <IntervalPlot label={`${name}: ${metric} on each set of labels`} lines={drawn} xLabel={`Mean ${metric}`} include={span} />
+            <IntervalPlot label={`${name}: ${metric} on each set of labels`} lines={drawn} xLabel={`Mean ${metric}`} domain={domain} />
           </ChartFrame>
         );
       })}
