@@ -1,12 +1,12 @@
 /** Scores by layer: one panel for each method, or for each model. */
 import type { Progression, ProgressionLine } from "../../api/client";
 import { useProgression } from "../../api/queries";
-import { ChartFrame, LineChart, niceDomain, type Domain, type LineSeries } from "../../charts";
+import { ChartFrame, LineChart, selectForAxis, type Domain, type LineSeries } from "../../charts";
 import { Empty, Loaded, Segmented, useMetricInfo } from "../../components";
 import type { DataSet } from "../../export";
 import { score } from "../../format";
 import { go, useWord } from "../../url";
-import { bestPoint, nameInPanel, panelsOf, sharedCurve, type Curves, type PanelsBy } from "./curves";
+import { bestPoint, nameInPanel, panelsOf, sharedCurve, sharedDomain, type Curves, type PanelsBy } from "./curves";
 import { useTitle } from "../../components/metric_names";
 import { useViewWords } from "./filters";
 import { distinct, isBaseline, joined, sharedBy } from "./lines";
@@ -34,11 +34,6 @@ function levelSeries(line: ProgressionLine, last: number): LineSeries {
   const y = line.points[0]?.value ?? null;
   const points = [...new Set([0, last])].map((x) => ({ x, y }));
   return { key: keyOf(line), name: joined(line.name, sharedBy(line.models)), points, baseline: true };
-}
-
-function yDomainOf(lines: readonly ProgressionLine[]): Domain {
-  const points = lines.flatMap((line) => line.points);
-  return niceDomain(points.flatMap(({ value, low, high, chance }) => [value, low, high, chance]), [0]);
 }
 
 /** Layers that are stored; a study need not ask for all. */
@@ -69,7 +64,7 @@ function LayerPanel({ panel, by, metric, baselines, yDomain }: PanelProps) {
     const line = all.find((one) => keyOf(one) === picked?.key);
     if (line) go(imagesBehind({ ...line, layer: line.layered ? x : null }, metric));
   };
-  const best = bestPoint(panel.lines.flatMap((line) => line.points), lower);
+  const best = bestPoint(selectForAxis(panel.lines.flatMap((line) => line.points)), lower);
   const marks = best?.value == null ? [] : [{ x: best.x, y: best.value, text: `${lower ? "lowest" : "highest"}: layer ${best.x}, ${score(best.value)}` }];
   return (
     <ChartFrame level={3} title={panel.title} name={`layers-${panel.title}`} data={() => dataOf(all)}>
@@ -95,7 +90,7 @@ function Panels({ answer, by }: { answer: Progression; by: PanelsBy }) {
   if (panels.length === 0) {
     return <Empty title="No maps by layer">The methods shown have no layers, or the study kept none apart.</Empty>;
   }
-  const yDomain = yDomainOf([...lines, ...baselines]);
+  const yDomain = sharedDomain([...lines, ...baselines], ["chance"]);
   return (
     <div className="dashboard-panels">
       {panels.map((panel) => (
