@@ -19,6 +19,8 @@ from sightline.records import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sightline.records.choices import Sign
+
 # As matplotlib's inferno has them at 0, 0.1, … 1, and ColorBrewer's RdBu from its blue end.
 INFERNO = (
     "000004", "160b39", "420a68", "6a176e", "932667", "bc3754", "dd513a", "f37819", "fca50a",
@@ -43,7 +45,7 @@ def made(
     layers: tuple[int | None, ...] = (11,),
     heads: tuple[int | None, ...] = (None,),
     method: str = "cls",
-    sign: str = "positive",
+    sign: Sign = "positive",
     target: str = "",
 ) -> Maps:
     """Return maps as `explain` would, with these or with random values."""
