@@ -138,6 +138,7 @@ OTHERS = {
     "prototypes.premise": "drops have no lower limit; NaN below 10 images",
     "results.open_benchmark": "reads what is stored",
     "analysis.map_agreement": "calls `intervals` with limits",
+    "analysis.sparsity_report": "its ends are of functions that are tested here",
     "detection.compare_detectors": "tests/detection/test_comparing.py walks its differences",
     "detection.figure_intervals": "tests/detection/test_intervals.py walks its figures",
 }
