@@ -71,14 +71,16 @@ def test_lines_are_counted_against_the_best_baseline_with_holms_correction(
 def test_the_best_baseline_is_compared_as_in_the_leaderboard(
     results: Results, scored: Scored, said: dict[str, str]
 ) -> None:
-    told = results.leaderboard().attrs["best_baseline"]
+    board = results.leaderboard()
+    told = board.attrs["best_baseline"]
     best, base = scored.best, scored.names(baselines=True)[0]
     assert best is not None
+    layer = board.loc[board["group"] != "baseline", "layer"].iloc[0]
     (gap,) = gaps(scored, [(best, base)])
     for name in ("difference", "low", "high", "p", "n"):
         assert getattr(gap, name) == told[name]
     text = said["Best line"]
-    assert text.startswith(f"Best: {best} ({number(told['value'])}), ")
+    assert text.startswith(f"Best: {best} · layer {layer} ({number(told['value'])}), ")
     assert f"the best baseline, {base} ({number(told['baseline_value'])}): difference" in text
     assert told["sentence"].partition(": difference")[2] in text
 

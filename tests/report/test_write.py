@@ -135,7 +135,7 @@ def test_the_summary_speaks_of_the_best_line(demo_report: Path, demo_store: Path
     with open_results(demo_store) as results:
         board = results.leaderboard()
     best = board[board["group"] != "baseline"].iloc[0]
-    assert f"Best: {best['model']} {best['method']} (" in page
+    assert f"Best: {best['model']} {best['method']} · layer {best['layer']} (" in page
     assert f"{best['value']:.3f}" in page
     for word in ("Sparse labels", "Few images", "Plausible is not faithful"):
         assert word in page

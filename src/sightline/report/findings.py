@@ -144,10 +144,11 @@ def _of_best(
     score = score_of(scored, best)
     compared, others = results.compare_best(metric), []
     if base is None or compared is None:
-        compared = BaselineComparison(metric, best, score.value, score.chosen)
+        compared = BaselineComparison(metric, value=score.value, chosen=score.chosen)
     else:
-        compared = replace(compared, configuration=best, baseline=base)
+        compared = replace(compared, baseline=_add_layer(scored, base))
         others = gaps(scored, [(name, base) for name in names], p="p_holm")
+    compared = replace(compared, configuration=_add_layer(scored, best))
     said: list[Finding | None] = [words.best_words(score, len(names), compared, others)]
     if len(names) > 1:
         said.append(words.margin_words(gaps(scored, [(best, names[1])])[0], metric))
@@ -191,6 +192,12 @@ def _line(scored: Scored, name: str) -> dict[str, Any]:
     place = list(scored.about["name"]).index(name)
     line = scored.lines.lines[place]
     return {key: getattr(line, key) for key in ("model", "method", "target", "layer")}
+
+
+def _add_layer(scored: Scored, name: str) -> str:
+    """Return the name of a line with its layer, if its maps have layers."""
+    layer = _line(scored, name)["layer"]
+    return name if layer is None or f"layer {layer}" in name else f"{name} · layer {layer}"
 
 
 def _elsewhere(scored: Scored, best: str) -> list[tuple[str, Score, int, Gap | None]]:
