@@ -210,6 +210,19 @@ def test_other_files_in_the_folder_stay_and_older_ones_are_replaced(
 
 
 @pytest.mark.usefixtures("few_figures")
+def test_the_page_of_missing_labels_is_linked_where_there_is_one(
+    given: Path, tmp_path: Path
+) -> None:
+    link = '<a href="sparsity.html">Missing labels</a>'
+    page = write_report(given, tmp_path, formats=()).page
+    assert link not in page.read_text("utf-8")
+    (tmp_path / "sparsity.html").write_text("found")
+    write_report(given, tmp_path, formats=())
+    assert link in page.read_text("utf-8")
+    assert (tmp_path / "sparsity.html").read_text() == "found"
+
+
+@pytest.mark.usefixtures("few_figures")
 def test_a_report_that_fails_leaves_nothing(
     given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,8 @@ class Content:
         Returns the address of a file of the report: inside the page, or beside it.
     beside
         How many files lie beside it.
+    labels_page
+        The page of `sightline sparsity` in the report's folder, or "".
     """
 
     results: Results
@@ -85,6 +87,7 @@ class Content:
     benchmarks: Benchmarks
     link: Callable[[str], str]
     beside: int = 0
+    labels_page: str = ""
 
 
 def sections_of(content: Content) -> list[Section]:
@@ -493,13 +496,19 @@ def _of_baseline(verdict: str) -> str:
 
 def _limits(content: Content) -> str:
     extra = ""
+    if content.labels_page:
+        extra = (
+            f'<p><a href="{escape(content.labels_page)}">Missing labels</a>: how far scores could '
+            "move, and a permutation test of each difference between models with labels left out."
+            "</p>"
+        )
     if content.missing:
         names = "".join(
             f"<li><b>{escape(FIGURES[name].title if name in FIGURES else name)}</b>: "
             f"{escape(why)}</li>"
             for name, why in content.missing.items()
         )
-        extra = f"<h3>Figures that are not here</h3><ul>{names}</ul>"
+        extra += f"<h3>Figures that are not here</h3><ul>{names}</ul>"
     return f"{findings_html(content.findings.limits)}{extra}"
 
 

@@ -469,7 +469,10 @@ def sparse_words(labelling: str, known: int, unlabelled: int) -> Finding | None:
     """
     if labelling == "exhaustive":
         return None
-    where = "`sightline sparsity` shows how far scores and differences could move."
+    where = (
+        "`sightline sparsity` shows how far scores could move, and tests each difference between "
+        "models with labels left out."
+    )
     if labelling in ("representative", "salient") or unlabelled:
         share = f" ({known:,} of {known + unlabelled:,} regions)" if unlabelled else ""
         which = {

@@ -45,6 +45,7 @@ __all__ = ["Report", "write_report"]
 
 LIMIT = 13_000_000
 """Bytes that the page may have with the files it holds; further files lie beside it."""
+LABELS_PAGE = "sparsity.html"
 _STAGE = re.compile(r"\.[0-9a-f]{32}\.part")
 _OLD = 3600  # seconds after which nobody writes into a stage any more
 
@@ -86,7 +87,8 @@ def write_report(
 ) -> Report:
     """Write the report of a study: a page that needs nothing else, tables, and all figures.
 
-    The same store gives the same bytes. Files are put in place when all of them are made; those
+    The same store gives the same bytes. A page of `sightline sparsity` in the folder is linked.
+    Files are put in place when all of them are made; those
     of the same names are replaced, others are left as they are.
 
     Parameters
@@ -240,9 +242,11 @@ class _Made:
         self.progress(len(wanted), len(wanted), "Writing the page")
         with self._timed("page"):
             link = _Links(self.stage, plates, tuple(beside))
+            there = (self.stage.parent / LABELS_PAGE).is_file()
+            labels_page = LABELS_PAGE if there else ""
             content = Content(
                 self.results, scored, findings, guide, first, text, plates, missing, names, checked,
-                benchmarks, link, link.beside,
+                benchmarks, link, link.beside, labels_page,
             )  # fmt: skip
             self._page(content)
         files = tuple(path for path in self.stage.rglob("*") if path.is_file())
