@@ -22,6 +22,7 @@ from tests.figures.samples_checks import SAMPLES, STAGES, cascade, drops, judged
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 def notes(ax: Axes) -> str:
@@ -39,11 +40,16 @@ def entries(ax: Axes) -> list[str]:
     return [text.get_text() for text in legend.get_texts()]
 
 
+def is_at_name(line: Line2D, ax: Axes) -> bool:
+    """Return whether a mark is next to a name, not at a value."""
+    return not line.get_transform().contains_branch_seperately(ax.transData)[0]
+
+
 def marks(ax: Axes, marker: str) -> list[Any]:
-    """Where marks of one kind are."""
+    """Where marks of one kind are, but for those next to names."""
     found = []
     for line in ax.lines:
-        if line.get_marker() == marker:
+        if line.get_marker() == marker and not is_at_name(line, ax):
             found += list(
                 zip(
                     np.asarray(line.get_xdata()).tolist(),
@@ -159,11 +165,28 @@ def test_a_point_per_model_and_method_over_the_accuracy_of_the_model() -> None:
     first = [np.asarray(span) for span in spans(ax)[:2]]
     np.testing.assert_allclose(first[0], [[0.625, score.low], [0.625, score.high]])
     np.testing.assert_allclose(first[1], [[right.low, 0.425], [right.high, 0.425]])
-    assert notes(ax) == "a point per model and method, bars: 95% intervals."
+    assert notes(ax) == (
+        "a point per model and method, marks as at the names, bars: 95% intervals."
+    )
     alone = create_model_vs_method_analysis(plain(), metric="iou@90").axes[2]
     assert notes(alone).endswith("one accuracy: no trend to see.")
     few = create_model_vs_method_analysis(plain().iloc[:4], metric="iou@90").axes[2]
     assert marks(few, "o") == []
+
+
+def test_each_name_has_the_mark_of_its_points() -> None:
+    table = pd.concat([plain(), plain(method="ig", value=0.2)], ignore_index=True)
+    names, _, models, _ = create_model_vs_method_analysis(table, metric="iou@90").axes
+    assert [text.get_text() for text in names.get_yticklabels()] == ["cls", "ig"]
+    marked = [line for line in names.lines if is_at_name(line, names)]
+    beside = [line for line in marked if line.get_marker() in ("o", "s")]
+    assert [np.asarray(line.get_ydata()).tolist() for line in beside] == [[0], [1]]
+    points = [line for line in models.lines if line.get_marker() in ("o", "s")]
+    looks = [
+        [(line.get_marker(), line.get_markerfacecolor()) for line in some]
+        for some in (beside, points)
+    ]
+    assert looks[0] == looks[1] != []
 
 
 def test_points_are_classes_over_the_accuracy_on_them() -> None:
@@ -172,7 +195,7 @@ def test_points_are_classes_over_the_accuracy_on_them() -> None:
         (0.5, pytest.approx(0.35)),
         (0.75, pytest.approx(0.5)),
     ]
-    assert notes(ax) == "2 classes; marks as in the middle."
+    assert notes(ax) == "2 classes; marks as at the names."
     assert ax.get_xlabel() == "Accuracy of the model on the class"
 
 
@@ -180,7 +203,7 @@ def test_classes_of_few_images_are_counted_and_not_drawn() -> None:
     table = plain(label=list("xxxxyyyz"))
     ax = create_model_vs_method_analysis(table, metric="iou@90").axes[3]
     assert len(marks(ax, "o")) == 2
-    assert notes(ax) == "2 classes; 1 with fewer than 5 images not drawn; marks as in the middle."
+    assert notes(ax) == "2 classes; 1 with fewer than 5 images not drawn; marks as at the names."
     each = create_model_vs_method_analysis(plain(label=list("abcdefgh")), metric="iou@90").axes[3]
     assert "Fewer than 5 images of each class." in [text.get_text() for text in each.texts]
 

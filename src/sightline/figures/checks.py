@@ -260,10 +260,24 @@ def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -
     if np.isfinite(chance):
         ax.axvline(chance, **_CHANCE)
     name_rows(ax, [one.line.label for one in sides])
+    _mark_names(ax, sides)
     ax.set_xlabel(metric, parse_math=False)
     _sides_legend(ax, np.isfinite(chance))
     beyond = shares and ((value < limits[0]) | (value > limits[1])).any()
     return f"arrows: {BEYOND_AXIS}" if beyond else ""
+
+
+def _mark_names(ax: Axes, sides: Sequence[_Sides]) -> None:
+    """Draw next to each name the mark that its points have in the other panels."""
+    from matplotlib.transforms import ScaledTranslation
+
+    left = ScaledTranslation(-8 / 72, 0, figure_of(ax).dpi_scale_trans)
+    for place, one in enumerate(sides):
+        ax.plot(
+            [0], [place], ls="none", **one.line.look.point, clip_on=False,
+            transform=ax.get_yaxis_transform() + left,
+        )  # fmt: skip
+    ax.tick_params(axis="y", pad=15)
 
 
 def _draw_side(ax: Axes, place: float, values: NDArray[np.float64], side: str) -> None:
@@ -399,7 +413,7 @@ def _draw_models(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) 
         _say(ax, f"Fewer than {MIN_IMAGES} images." if scored else "Nothing to compare.")
         return ""
     return one_sentence(
-        "a point per model and method, bars: 95% intervals",
+        "a point per model and method, marks as at the names, bars: 95% intervals",
         "one accuracy: no trend to see" if len(accuracies) == 1 else "",
         f"{skipped} with fewer than {MIN_IMAGES} images not drawn" if skipped else "",
     )
@@ -456,7 +470,7 @@ def _draw_classes(ax: Axes, table: pd.DataFrame, chosen: Chosen, metric: str, ch
     left = max(len(points) for points in every.values()) - many
     skipped = f"{left} with fewer than {MIN_IMAGES} images not drawn" if left else ""
     same = "" if max(shares) > min(shares) else f"accuracy is {shares[0]:.2f} everywhere"
-    return one_sentence(classes, skipped, "marks as in the middle", same)
+    return one_sentence(classes, skipped, "marks as at the names", same)
 
 
 def _class_points(line: Line, table: pd.DataFrame, by: str | None) -> list[_Point]:
