@@ -280,6 +280,8 @@ describe("other views", () => {
 
   it("keep names of spots apart and inside the drawing", () => {
     expect(nameShifts([{ x: 0, y: 10 }, { x: 5, y: 12 }, { x: 200, y: 11 }])).toEqual([0, 10, 0]);
+    expect(nameShifts([{ x: 0, y: 90 }, { x: 5, y: 95 }], 100)).toEqual([0, null]);
+    expect(nameShifts([50, 51, 52, 53, 80].map((y) => ({ x: 0, y })))).toEqual([0, 11, null, null, 0]);
     expect(nameSide(290, 300, "Gothic")).toBe("end");
     expect(nameSide(20, 300, "Gothic")).toBe("start");
   });

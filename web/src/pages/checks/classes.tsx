@@ -40,15 +40,24 @@ export function modelSpots(lines: readonly AccuracyLine[], metric: string): Spot
   );
 }
 
+/** Values a little beyond the smallest and the largest. */
+function beyondEnds(values: readonly number[]): number[] {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return [low - (high - low) / 10, Math.min(1, high + (high - low) / 10)];
+}
+
 /** A spot for each model and method. */
 export function ModelPanel({ answer: { models, metric }, title }: ClassPanelProps) {
+  const spots = modelSpots(models, metric);
   return (
     <ChartFrame title="Models: accuracy and score of their maps" name="models" data={() => dataOf(models, MODEL_COLUMNS)}>
       <Scatter
         label={`${title} of each method by accuracy of its model; each spot opens its images`}
-        spots={modelSpots(models, metric)}
+        spots={spots}
         xLabel="accuracy"
         yLabel={title}
+        xInclude={beyondEnds(spots.map(({ x }) => x))}
+        height={360}
       />
     </ChartFrame>
   );
