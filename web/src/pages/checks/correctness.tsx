@@ -102,7 +102,7 @@ function Answer({ answer }: { answer: Correctness }) {
       {lines.every(({ difference }) => difference === null) && (
         <Caution>
           <p>
-            <b>Nothing can be compared here.</b> A difference needs images that the model gets right and images that it gets
+            <b>Nothing can be compared here.</b> A difference needs 5 images that the model gets right and 5 that it gets
             wrong; the counts are beside the names.
           </p>
         </Caution>
