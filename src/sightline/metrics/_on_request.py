@@ -12,7 +12,7 @@ from sightline.metrics._border import check_density
 from sightline.metrics._ignored import each_kept, without
 from sightline.metrics._regions import alike
 from sightline.metrics.distribution import soft_target
-from sightline.metrics.fixations import ADVICE
+from sightline.metrics.fixations import ADVICE, is_made_of_points
 from sightline.metrics.location import dilate
 from sightline.metrics.selection import Threshold
 from sightline.metrics.spec import Facts, MetricSpec
@@ -136,8 +136,9 @@ def _against(spec: MetricSpec, scene: Scene) -> list[Array]:
         elif scene.fixations is not None:
             raise InputError(f"{spec.name} needs targets: it takes no fixations. {ADVICE}")
         elif scene.table is None:
+            advice = f"; masks are made of points. {ADVICE}" * is_made_of_points(scene.masks)
             raise InputError(
-                f"{spec.name} needs targets, or regions, from which its soft target is made"
+                f"{spec.name} needs targets, or regions, from which its soft target is made{advice}"
             )
         else:
             xp = namespace(scene.maps)
