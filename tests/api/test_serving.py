@@ -23,6 +23,7 @@ from pydantic.warnings import UnsupportedFieldAttributeWarning
 from typer.testing import CliRunner
 
 from sightline.api import create_app
+from sightline.api.app import _APART
 from sightline.cli import app as command_line
 from sightline.cli.serving import _address
 
@@ -96,6 +97,9 @@ def test_a_service_ends_though_threads_are_at_work(
     finally:
         free.set()
         assert ended.wait(30)
+    for thread in threading.enumerate():  # those of other tests in this process, too
+        if thread.name in _APART:
+            thread.join(60)
     monkeypatch.setattr("sightline.api.app.prepare", lambda _: None)
     monkeypatch.setattr("sightline.api.app._PATIENCE", 30.0)  # a busy machine takes its time
     app = create_app(api_store, warm=True)

@@ -242,16 +242,18 @@ class _Made:
         self.progress(len(wanted), len(wanted), "Writing the page")
         with self._timed("page"):
             link = _Links(self.stage, plates, tuple(beside))
-            there = (self.stage.parent / LABELS_PAGE).is_file()
-            labels_page = LABELS_PAGE if there else ""
             content = Content(
                 self.results, scored, findings, guide, first, text, plates, missing, names, checked,
-                benchmarks, link, link.beside, labels_page,
+                benchmarks, link, link.beside, self._find_labels_page(),
             )  # fmt: skip
             self._page(content)
         files = tuple(path for path in self.stage.rglob("*") if path.is_file())
         said = tuple((one.head, one.text) for one in findings.summary)
         return Report(self.stage / "index.html", files, missing, said, self.seconds)
+
+    def _find_labels_page(self) -> str:
+        """Return the page of `sightline sparsity` in the report's folder, or ""."""
+        return LABELS_PAGE if (self.stage.parent / LABELS_PAGE).is_file() else ""
 
     def _tables(
         self, scored: Scored, known: pd.DataFrame | None, first: TableOne, text: MethodsText
