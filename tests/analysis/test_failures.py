@@ -115,6 +115,14 @@ def test_shares_are_compared_by_fishers_test() -> None:
     assert first["high"] == pytest.approx(8 / 10 - 5 / 30 + np.hypot(0.1433, 0.0933), abs=2e-3)
 
 
+def test_a_difference_needs_five_images_on_either_side() -> None:
+    held = pd.DataFrame({"a": [True, True, False, False, False, False, False, False, True, False]})
+    for worst, defined in ((4, False), (5, True), (6, False)):
+        found = reasons_of(held, worst).iloc[0]
+        assert np.isfinite(found[["difference", "low", "high"]].to_numpy(float)).all() == defined
+        assert found["p"] <= 1
+
+
 def test_reasons_at_random_are_rarely_found() -> None:
     rng = np.random.default_rng(4)
     found = [

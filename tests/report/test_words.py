@@ -36,6 +36,13 @@ def tell_best(
     return words.best_words(score, lines, comparison or compare_baseline(), others)
 
 
+def test_a_margin_without_images_has_no_numbers() -> None:
+    nan = float("nan")
+    found = words.margin_words(Gap("a", "b", nan, nan, nan, nan, 0, halves=True), "iou@90")
+    assert found.text == "It was not compared with the second, b: too few images."
+    assert found.tone == "doubt"
+
+
 def test_the_best_line_is_named_with_the_best_baseline_interval_and_images() -> None:
     assert tell_best().text == (
         "Best: a (0.300), better than the best baseline, b (0.200): difference 0.100 (95% CI 0.050 "

@@ -99,7 +99,7 @@ def test_without_a_choice_it_is_the_comparison_of_the_two(made: Made, results: R
     for name in ("difference", "low", "high", "p", "n"):
         assert getattr(found, name) == line[name]
     assert not found.split
-    assert found.baseline == "center"
+    assert found.baseline == "demo/cnn · center"
 
 
 @pytest.mark.parametrize("layer", ["best", "split", "last", "all", 2])
@@ -128,11 +128,11 @@ def test_filters_do_not_hide_the_baselines(results: Results) -> None:
         assert board.attrs["best_baseline"]["baseline"] == every, words
     own = results.compare_best("iou@90", model="demo/vit", method="cls")
     assert own is not None
-    assert own.baseline == "random"  # the only one of this model
+    assert own.baseline == "demo/vit · random"  # the only one of this model
     # This model has no baselines of its own: those of the run stand in.
     other = results.compare_best("iou@90", model="demo/vit@seed2")
     assert other is not None
-    assert other.baseline in ("random", "center")
+    assert other.baseline.split(" · ")[-1] in ("random", "center")
 
 
 def test_a_baseline_that_differs_by_model_is_named_with_it(tmp_path: Path) -> None:
@@ -155,7 +155,8 @@ def test_without_baselines_the_sentence_says_so(tmp_path: Path) -> None:
 def test_baselines_alone_are_no_best_configuration(results: Results) -> None:
     told = results.leaderboard("iou@90", method="random").attrs["best_baseline"]
     assert told["configuration"] == ""
-    assert told["sentence"].startswith("Best: no method is scored here; the best baseline of the")
+    said = "Best: no method is scored here; the best baseline is random ("
+    assert told["sentence"].startswith(said)
 
 
 def test_no_value_is_better_so_nothing_is_best(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_no_value_is_better_so_nothing_is_best(tmp_path: Path) -> None:
           "baseline_chosen": "best of 12 layers on the same images"},
          " 0.206 and 0.225 are the best of 12 layers on the same images, which is optimistic."),
         ({"is_baseline": True}, "itself a baseline, worse than the best baseline"),
-        ({"is_baseline": True, "configuration": "centre"}, "itself the best baseline of the run."),
+        ({"is_baseline": True, "configuration": "centre"}, "itself the best baseline."),
     ],
 )  # fmt: skip
 def test_the_sentence(changes: dict[str, Any], said: str) -> None:

@@ -11,12 +11,12 @@ from sightline.analysis._material import mean
 from sightline.analysis.predictions import predictions_of
 from sightline.metrics import METRICS
 from sightline.records import InputError
+from sightline.records.checks import MIN_IMAGES
 from sightline.results._lines import find_line, units_of
 from sightline.results._views import full_model
 from sightline.results.leaderboard import so_far, with_note
-from sightline.stats.confidence import interval
 from sightline.stats.corrections import holm
-from sightline.stats.groups import subtract_intervals
+from sightline.stats.groups import compare_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,8 +169,9 @@ def failure_reasons(cases: Cases, count: int = COUNT) -> pd.DataFrame:
     DataFrame
         reason (one of `REASONS`; those that hold on no image, or on all, are left out), worst,
         rest (share of either on which it holds), difference, low, high (its 95% interval, of
-        Newcombe), p (Fisher's exact test, two-sided), p_holm (corrected over the reasons),
-        worst_images, rest_images (of which it is known); the smallest p first.
+        Newcombe; NaN below 5 images on either side), p (Fisher's exact test, two-sided), p_holm
+        (corrected over the reasons), worst_images, rest_images (of which it is known); the smallest
+        p first.
 
     Raises
     ------
@@ -188,7 +189,10 @@ def failure_reasons(cases: Cases, count: int = COUNT) -> pd.DataFrame:
     about = f"the {count} worst of {scored} images with a score against the rest"
     frame = _named(frame, cases, about)
     told = f"on no image, on all, or not known: {', '.join(left)}" if left else ""
-    return with_note(frame, frame.attrs["note"], told)
+    lacking = frame.loc[frame["difference"].isna(), "reason"]
+    few = f"too few images for a difference, which needs {MIN_IMAGES} of either: "
+    few = few + ", ".join(lacking) if len(lacking) else ""
+    return with_note(frame, frame.attrs["note"], told, few)
 
 
 def reasons_of(held: pd.DataFrame, count: int) -> pd.DataFrame:
@@ -212,17 +216,17 @@ def reasons_of(held: pd.DataFrame, count: int) -> pd.DataFrame:
         both = np.concatenate(sides)
         if not all(map(len, sides)) or both.min() == both.max():
             continue
-        worst, rest = (interval(side, kind="share") for side in sides)
+        worst = np.arange(len(both)) < len(sides[0])
+        gap = compare_groups(both, worst, kind="share")
         counts = [[int(side.sum()), int(len(side) - side.sum())] for side in sides]
-        gap, low, high = subtract_intervals(worst, rest)
         rows.append(
             {
                 "reason": str(reason),
-                "worst": worst.value,
-                "rest": rest.value,
-                "difference": gap,
-                "low": low,
-                "high": high,
+                "worst": float(sides[0].mean()),
+                "rest": float(sides[1].mean()),
+                "difference": gap.value,
+                "low": gap.low,
+                "high": gap.high,
                 "p": float(fisher_exact(np.array(counts)).pvalue),
                 "worst_images": len(sides[0]),
                 "rest_images": len(sides[1]),

@@ -15,6 +15,7 @@ from sightline.data.formats.checks import as_object, items, located, number, sho
 from sightline.data.formats.lines import read_text
 from sightline.data.outputs import check_output, replacing
 from sightline.records import InputError
+from sightline.records.checks import MIN_IMAGES
 
 if TYPE_CHECKING:
     import os
@@ -36,10 +37,10 @@ __all__ = [
     "write_gold",
 ]
 
+# So many gold images each of several strata needs for an estimate that joins them with the others.
+_ENOUGH = 4
 FORMAT = "sightline-gold/1"
 By = Literal["style", "split", "label"]
-# So many gold images a stratum needs for an estimate that joins them with the others.
-_ENOUGH = 4
 _LARGEST_SEED = 2**63 - 1
 
 
@@ -75,7 +76,7 @@ class Gold:
     >>> len(gold.images), gold.random, set(gold.weights.values())
     (2, True, {4.0})
     >>> gold.notes
-    ('there are 2 gold images: an estimate needs 4',)
+    ('there are 2 gold images: an estimate needs 5',)
     """
 
     images: tuple[str, ...]
@@ -93,10 +94,11 @@ class Gold:
         """What speaks against estimates from them."""
         found = [] if self.random else ["picked by hand: they stand for themselves alone"]
         counts = Counter(self.strata.values())
+        least = _ENOUGH if len(self.population) > 1 else MIN_IMAGES
         for name in self.population:
-            if counts[name] < _ENOUGH:
+            if counts[name] < least:
                 where = f"stratum {name!r} has" if self.by else "there are"
-                found.append(f"{where} {counts[name]} gold images: an estimate needs {_ENOUGH}")
+                found.append(f"{where} {counts[name]} gold images: an estimate needs {least}")
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Findings", "GuideRule", "find", "guide_rules"]
 
 _MAIN = ("coverage", "average_precision", "iou@90")
+_HALVES = 2  # images below which layers cannot be chosen by halves
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,8 @@ def _of_best(
         said.append(words.margin_words(gaps(scored, [(best, names[1])])[0], metric))
     halves = scored.by_halves(best) if "same images" in score.chosen else None
     fair = score
+    if halves is not None and math.isnan(halves["value"]):  # too few images for halves
+        halves = None
     if halves is not None:
         fair = score._replace(value=halves["value"], low=halves["low"], high=halves["high"])
     said.append(words.chance_words(fair, metric, halves=halves is not None))
@@ -171,7 +174,12 @@ def _cross(
     from sightline.analysis import against_chance
 
     line = _line(scored, score.name)
-    layer: Any = "split" if "same images" in score.chosen else line["layer"]
+    layer: Any = line["layer"]
+    if "same images" in score.chosen:
+        layer = "split"
+        if score.n < _HALVES:
+            few = f"layers cannot be chosen by halves with {counted(score.n, 'image')}"
+            return words.cross_words(scored.metric, math.nan, math.nan, few)
     try:
         frame = against_chance(
             results, scored.metric, model=line["model"], method=line["method"],

@@ -217,6 +217,9 @@ def margin_words(gap: Gap, metric: str) -> Finding:
     >>> margin_words(Gap("a", "b", 0.01, -0.01, 0.03, 0.3, 50), "coverage").tone
     'doubt'
     """
+    if math.isnan(gap.difference):
+        return Finding("Margin", f"It was not compared with the second, {gap.b}: too few images.",
+                       "doubt")  # fmt: skip
     more = "higher" if gap.difference >= 0 else "lower"
     size = f"{number(abs(gap.difference))} {more} than that of the second, {gap.b}"
     low, high = (gap.low, gap.high) if gap.difference >= 0 else (-gap.high, -gap.low)

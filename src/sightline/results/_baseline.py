@@ -98,14 +98,14 @@ def format_baseline_comparison(comparison: BaselineComparison, lead: str = "Best
     """
     base = f"{comparison.baseline} ({_format_number(comparison.baseline_value)})"
     if not comparison.configuration:
-        return f"{lead}: no method is scored here; the best baseline of the run is {base}."
+        return f"{lead}: no method is scored here; the best baseline is {base}."
     first = f"{lead}: {comparison.configuration} ({_format_number(comparison.value)})"
     if not comparison.baseline:
         return (
             f"{first}; the run has no baseline to compare it with.{_format_optimistic(comparison)}"
         )
     if comparison.is_baseline and comparison.configuration == comparison.baseline:
-        return f"{first}, itself the best baseline of the run.{_format_optimistic(comparison)}"
+        return f"{first}, itself the best baseline.{_format_optimistic(comparison)}"
     itself = "itself a baseline, " if comparison.is_baseline else ""
     verdict, difference = _VERDICTS[comparison.verdict], _format_difference(comparison)
     return (
@@ -125,7 +125,8 @@ _VERDICTS = {
 def _format_difference(comparison: BaselineComparison) -> str:
     """Return the difference with its interval, p-value and number of images."""
     if not comparison.n:
-        return "no image has a score of both"
+        few = "too few images to choose layers or methods by split-half selection"
+        return few if comparison.split else "no image has a score of both"
     if math.isnan(comparison.low) or math.isnan(comparison.high):
         span = "no interval"
     else:

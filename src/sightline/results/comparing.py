@@ -263,10 +263,13 @@ def compare_with_baseline(
             is_baseline=line.group == BASELINE,
         )
     if base is not None:
+        # Of some models alone it is not known whether it scores the same for all.
         comparison = replace(
-            comparison, baseline=_format_name(base, bases), baseline_value=base.sums.mean(),
+            comparison,
+            baseline=_format_name(base, () if where.models else bases),
+            baseline_value=base.sums.mean(),
             baseline_chosen=base.chosen,
-        )  # fmt: skip
+        )
     if line is None or base is None:
         return comparison
     if line == base:

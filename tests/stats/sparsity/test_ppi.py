@@ -176,15 +176,17 @@ def test_undefined_scores_are_left_out_and_counted() -> None:
     assert ends(found) == ends(ppi_mean(y, f, rest))
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("count", [0, 1, 4])
 def test_too_few_gold_images(count: int) -> None:
     y, f, rest = scores()
     found = ppi_mean(y[:count], f[:count], rest)
     assert np.isnan([*ends(found), found.se, found.df, found.weight]).all()
-    assert found.reason == f"too few gold images: {count}, needs 4"
+    assert found.reason == f"too few gold images: {count}, needs 5"
     assert found.gold_only.n == found.n_gold == count
     assert np.isnan(ppi_mean([], [], []).value)
-    assert ppi_mean(y[:4], f[:4], rest).reason == ""
+    assert ppi_mean(y[:5], f[:5], rest).reason == ""
+    both = ["a"] * 4 + ["b"] * 4
+    assert ppi_mean(y[:8], f[:8], rest, strata=both, rest_strata=both[1:2] * 114).reason == ""
 
 
 def test_strata_are_combined_by_their_share() -> None:
@@ -284,7 +286,7 @@ def test_four_results_side_by_side() -> None:
 
 def test_joined_without_gold_says_so() -> None:
     found = joined([0.1, 0.2], [0.2, 0.3], [NAN, NAN])
-    assert found.joined.reason == "too few gold images: 0, needs 4"
+    assert found.joined.reason == "too few gold images: 0, needs 5"
     assert np.isnan(found.gold.value)
     assert found.completed.value == pytest.approx(0.25)
 

@@ -103,7 +103,8 @@ def compute_label_bias(
     -------
     LabelBias
         p and `detectable` are NaN below 6 gold images, all of it but counts where a stratum has
-        fewer than 4; `detectable` also where it would be outside the range of differences.
+        fewer than 4 (5 where it is the only one); `detectable` also where it would be outside the
+        range of differences.
 
     Examples
     --------

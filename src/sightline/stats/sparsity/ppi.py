@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sightline.records import InputError
-from sightline.records.checks import check_confidence, explain_few
+from sightline.records.checks import MIN_IMAGES, check_confidence, explain_few
 from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import in_units
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PPI", "Estimate", "Joined", "Target", "joined", "ppi_mean"]
 
 Target = Literal["population", "set"]
-_FEWEST = 4
+_FEWEST = 4  # gold images of each of several strata
 
 
 class Estimate(NamedTuple):
@@ -148,7 +148,7 @@ def ppi_mean(
     Returns
     -------
     PPI
-        NaN with a reason where a stratum has fewer than 4 gold images.
+        NaN with a reason below 5 gold images, or 4 in one of several strata.
 
     Examples
     --------
@@ -168,11 +168,12 @@ def ppi_mean(
     gold, rest, undefined = _read(gold_y, gold_f, rest_f, strata, rest_strata)
     blank = _blank(gold, rest, undefined, target, confidence, limits)
     names = np.unique(np.concatenate([gold.strata, rest.strata])) if len(gold.y) else [0]
+    least = _FEWEST if len(names) > 1 else MIN_IMAGES
     for name in names:
         seen = int((gold.strata == name).sum())
-        if seen < _FEWEST:
+        if seen < least:
             where = "" if strata is None else f" in a stratum of {seen + rest.count(name)} images"
-            return replace(blank, reason=f"too few gold images: {seen}{where}, needs {_FEWEST}")
+            return replace(blank, reason=f"too few gold images: {seen}{where}, needs {least}")
     # In units of the scores their squares neither overflow nor vanish.
     y, unit = in_units(gold.y)
     f, unit_f = in_units(np.concatenate([gold.f, rest.f]))
