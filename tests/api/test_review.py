@@ -61,7 +61,7 @@ def review_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Proposal(f"{n:016x}", dataset.ids[n % 12], WINDOW, 0.9 - n / 100, *MADE)
         for n in range(COUNT)
     ]
-    gold = draw_gold(dataset, 4, seed=1)
+    gold = draw_gold(dataset, 5, seed=1)
     with Journal.create(
         folder, dataset, Proposals(tuple(items), "facades"), gold=gold, choice=CHOICE
     ) as journal:
@@ -672,7 +672,7 @@ def test_a_gold_set_is_annotated_locked_and_reopened(own: TestClient, gold: list
     assert (late.status_code, late.json()["item"]) == (409, None)
     locked = saved(own, about("lock"))
     found = get(own, "review/gold")
-    assert (found["locked"], found["done"], found["version"]) == (True, 4, locked["version"])
+    assert (found["locked"], found["done"], found["version"]) == (True, 5, locked["version"])
     assert "locked" in post(own, drawn(gold[1])).json()["detail"]
     exported = get(own, "review/export", which="gold")
     regions = [one for image in exported["images"] for one in image["regions"]]

@@ -427,9 +427,10 @@ def joined(
     Examples
     --------
     >>> nan = float("nan")
-    >>> four = joined([0.1] * 6, [0.3, 0.4, 0.5, 0.4, 0.3, 0.4], [0.4, 0.5, 0.7, 0.5, nan, nan])
+    >>> gold = [0.4, 0.5, 0.7, 0.5, 0.4, nan, nan]
+    >>> four = joined([0.1] * 7, [0.3, 0.4, 0.5, 0.4, 0.3, 0.3, 0.4], gold)
     >>> round(four.sparse.value, 2), round(four.gold.value, 3), round(four.joined.value, 3)
-    (0.1, 0.525, 0.5)
+    (0.1, 0.5, 0.488)
     """
     named = ((sparse, "sparse"), (completed, "completed"), (gold, "gold"))
     scores = [floats(values, name, None) for values, name in named]
