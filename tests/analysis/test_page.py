@@ -8,9 +8,10 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from xml.dom import minidom
 
+import pandas as pd
 import pytest
 
-from sightline.analysis import SparsityReport, sparsity_page, sparsity_report, write_page
+from sightline.analysis import SparsityReport, page, sparsity_page, sparsity_report, write_page
 from sightline.analysis._svg import Mark, Scale, band_chart, interval_chart, span_of
 from sightline.results import open_results
 from tests.analysis import stores
@@ -176,6 +177,19 @@ def test_spans_hold_every_value() -> None:
     low, high = span_of([-0.1, 0.2])
     assert low < -0.1
     assert high > 0.2
+
+
+def test_no_value_without_an_interval_stretches_the_axis() -> None:
+    nan = float("nan")
+    sets = pd.DataFrame({"value": [0.2, 0.9], "low": [0.1, nan], "high": [0.3, nan]})
+    low, high = page._find_axis(sets)
+    assert 0.3 < high < 0.4
+    assert page._find_axis(sets[1:])[1] > 0.9
+    marks = [Mark("sparse", 0.2, 0.1, 0.3, "sparse"), Mark("gold", 0.9, nan, nan, "gold")]
+    chart = interval_chart(marks, (low, high), "two")
+    assert chart.count("<circle") == 1
+    assert "▸" in chart
+    assert "0.900" in chart
 
 
 def test_a_mark_without_a_value_says_so() -> None:

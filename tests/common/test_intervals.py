@@ -137,7 +137,7 @@ OTHERS = {
     "stats.sparsity.delta_under_dropout": "a sensitivity band: quantiles of means",
     "stats.sparsity.delta_bands": "a sensitivity band: quantiles of means",
     "stats.effect_size": "no ends; a class of prototypes has its name",
-    "prototypes.effects": "drops have no lower limit; NaN below 10 images",
+    "prototypes.effects": "drops have no lower limit, and an upper one in test_nature.py",
     "prototypes.premise": "drops have no lower limit; NaN below 10 images",
     "results.open_benchmark": "reads what is stored",
     "analysis.map_agreement": "calls `intervals` with limits",

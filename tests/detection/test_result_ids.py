@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,20 @@ def test_numbers_that_fit_twice_need_an_answer(count: int | None, numbers: list[
     assert found.label.tolist() == numbers
     found = as_detections(_found(numbers), truth, category_ids="one")
     assert found.label.tolist() == [number - 1 for number in numbers]
+
+
+def test_classes_with_the_ids_of_coco_are_numbered_as_they_are() -> None:
+    """They are 80, as YOLO's classes of COCO, but not 0 to 79."""
+    truth = replace(_labels(80), classes=np.array(_coco91()), label=np.array([1, 90]))
+    assert as_detections(_found([1, 90]), truth).label.tolist() == [1, 90]
+    with pytest.raises(InputError, match="category_id must be a class of the ground truth"):
+        as_detections(_found(_coco91()), truth, category_ids="coco91")
+
+
+def test_a_stem_of_thousands_of_digits_is_a_name() -> None:
+    truth = replace(_labels(3), images=np.array(["9" * 5000]), image=np.array(["9" * 5000] * 3))
+    with pytest.raises(InputError, match="image_id must be one of the 1 images"):
+        as_detections(_found([0]), truth)
 
 
 def test_coco_and_one_may_both_fit() -> None:

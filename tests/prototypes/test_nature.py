@@ -381,3 +381,13 @@ def test_a_similarity_by_shape_alone_shows_no_colour(scenes: tuple[Tensor, Tenso
 def test_a_similarity_to_anything_is_of_unknown_nature(scenes: tuple[Tensor, Tensor]) -> None:
     _, found = _analysed(lambda images, index: torch.ones(len(images)), scenes)
     assert found == ()
+
+
+def test_no_interval_of_a_drop_is_above_the_largest_possible_drop() -> None:
+    after = np.array([0.0] * 7 + [0.4, 0.8, 2.0])
+    table = {"img_id": np.arange(10), "proto_idx": [1] * 10, "perturbation": ["hue"] * 10,
+             "original_score": np.ones(10), "focused": after, "dual": after[::-1]}  # fmt: skip
+    for effect in effects(table):
+        assert max(effect.focused_high, effect.dual_high) <= 1
+    lower = effects({**table, "focused": after - 1, "dual": after[::-1]})[0]
+    assert lower.focused_high > 1  # scores below 0: more than all can be lost

@@ -186,27 +186,31 @@ def test_all_lines_are_counted_against_the_best_baseline() -> None:
 
 def test_other_metrics_are_told_with_ranks_and_baselines() -> None:
     score = Score("a", 0.25)
-    found = words.others_words("iou@90", [("coverage", score, 9, gap(-0.1)),
-                                          ("average_precision", score, 1, gap())], 14)  # fmt: skip
+    rows = [("coverage", score, 9, gap(-0.1), 0.35), ("average_precision", score, 1, gap(), 0.15)]
+    found = words.others_words("iou@90", rows, 14)
     assert found is not None
     assert found.tone == "bad"
-    assert "by coverage (0.250) it is number 9 of 14, and the baseline b is better" in found.text
-    assert found.text.endswith(
-        "by average_precision (0.250) it is also the best, and better than the baseline b."
+    assert found.text == (
+        "Among the methods it is best by iou@90; by coverage (0.250) it is number 9 of 14, worse "
+        "than the baseline b (0.350; difference −0.100, 95% interval −0.150 to −0.050, p = 0.01, "
+        "paired over 50 images); by average_precision (0.250) it is also the best, better than the "
+        "baseline b (0.150; difference 0.100, 95% interval 0.050 to 0.150, p = 0.01, paired over "
+        "50 images)."
     )
-    open_ = words.others_words("iou@90", [("coverage", score, 1, gap(p=0.3))], 3)
+    open_ = words.others_words("iou@90", [("coverage", score, 1, gap(p=0.3), 0.15)], 3)
     assert open_ is not None
     assert (open_.tone, "not shown to be better" in open_.text) == ("doubt", True)
-    fine = words.others_words("iou@90", [("coverage", score, 1, gap())], 3)
-    second = words.others_words("iou@90", [("coverage", score, 2, None)], 3)
+    fine = words.others_words("iou@90", [("coverage", score, 1, gap(), 0.15)], 3)
+    second = words.others_words("iou@90", [("coverage", score, 2, None, NAN)], 3)
     assert fine is not None
     assert second is not None
     assert (fine.tone, second.tone) == ("good", "doubt")
-    both = [("coverage", score, 1, gap()), ("average_precision", score, 1, gap(p=0.3))]
+    both = [("coverage", score, 1, gap(), 0.15),
+            ("average_precision", score, 1, gap(p=0.3), 0.15)]  # fmt: skip
     mixed = words.others_words("iou@90", both, 3)
     assert mixed is not None
     assert mixed.tone == "doubt"
-    untested = words.others_words("iou@90", [("coverage", score, 1, None)], 3)
+    untested = words.others_words("iou@90", [("coverage", score, 1, None, NAN)], 3)
     assert untested is not None
     assert untested.tone == "plain"
     assert words.others_words("iou@90", [], 3) is None

@@ -111,12 +111,14 @@ def test_what_is_undefined_says_why(level: Any) -> None:
         assert found.reason == reason
     one = krippendorff_alpha([[1], [2]], level=level)
     assert one.value == pytest.approx(0.0)
-    assert isnan(one.high)
-    assert "an interval needs 2" in one.reason
-    few = krippendorff_alpha([[1, 1, 1, 2], [1, 1, 1, 2]], level=level)  # one unit differs
+    few = krippendorff_alpha([[1, 2, 1, 2], [2, 1, 1, 2]], level=level)
+    for found in (one, few):
+        assert isnan(found.high)
+        assert f"{found.units}, an interval needs 5" in found.reason
+    few = krippendorff_alpha([[1, 1, 1, 1, 2]] * 2, level=level)  # one unit differs
     assert few.value == 1
     assert isnan(few.low)
-    assert few.reason == "32% of the resamples have no alpha: too few units differ"
+    assert few.reason == "33% of the resamples have no alpha: too few units differ"
 
 
 def test_scales_do_not_matter_where_they_should_not() -> None:

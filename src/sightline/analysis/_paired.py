@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["deltas_tables"]
 
+# What pairs are compared by, and the metric whose range that has.
+_COMPARED = {"iou": "iou", "recall": "recall", "label_recall": "recall", "coverage": "coverage"}
+
 
 def deltas_tables(material: Material) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return how each pair fares by rate, and what can be said of it by every measure."""
@@ -80,8 +83,8 @@ def _verdict(
 ) -> dict[str, Any]:
     """Return how two lines differ, by every measure at hand."""
     gaps = {
-        key: interval(_gaps(a, b, key), limits=METRICS[key].difference_range)
-        for key in ("iou", "recall", "coverage")
+        key: interval(_gaps(a, b, key), limits=METRICS[metric].difference_range)
+        for key, metric in _COMPARED.items()
     }
     sets = material.sets[a.called].minus(material.sets[b.called])
     on_gold = sets.on_gold()
@@ -98,7 +101,7 @@ def _verdict(
         "significant_dropout": tested.significant,
         **{
             f"{key}{end}": getattr(gaps[key], field)
-            for key in ("recall", "coverage")
+            for key in ("recall", "label_recall", "coverage")
             for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))
         },
         "gold": math.nan if on_gold is None else on_gold.value,
@@ -120,15 +123,22 @@ def _p_value(both: PPI) -> float:
 
 
 def _gaps(a: LineFigures, b: LineFigures, key: str) -> Any:
-    """Return the differences of two lines by image; recall is the mean over its regions.
+    """Return the differences of two lines by image.
 
-    At a fixed selected area the recall of all regions together says what IoU says.
+    At a fixed selected area the recall of all regions together says what IoU says: `recall` is the
+    mean over the regions of an image, `label_recall` the mean over its labels.
     """
-    sides = [
-        one.regions.groupby("image")["recall"].mean() if key == "recall" else one.images[key]
-        for one in (a, b)
-    ]
+    sides = [_by_image(one, key) for one in (a, b)]
     return (sides[0] - sides[1]).to_numpy(np.float64)
+
+
+def _by_image(one: LineFigures, key: str) -> pd.Series[float]:
+    if key == "recall":
+        return one.regions.groupby("image")["recall"].mean()
+    if key == "label_recall":
+        labels = one.regions.groupby(["image", "label"], dropna=False)["recall"].mean()
+        return labels.groupby("image").mean()
+    return one.images[key]
 
 
 def _shared(a: LineFigures, b: LineFigures) -> tuple[Overlaps, Overlaps]:

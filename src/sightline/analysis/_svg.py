@@ -170,7 +170,12 @@ def _mark(mark: Mark, x: Scale, y: float, wide: int) -> list[str]:
             f'<line class="span {mark.kind}" x1="{x(mark.low):.1f}" x2="{x(mark.high):.1f}" '
             f'y1="{y}" y2="{y}"/>'
         )
-    parts.append(f'<circle class="{mark.kind}" cx="{x(mark.value):.1f}" cy="{y}" r="5"/>')
+    at = x(mark.value)
+    if min(x.start, x.end) <= at <= max(x.start, x.end):
+        parts.append(f'<circle class="{mark.kind}" cx="{at:.1f}" cy="{y}" r="5"/>')
+    else:  # it has no interval, and the axis is that of those that have
+        edge, sign = (x.end, "▸") if at > x.end else (x.start, "◂")
+        parts.append(_text(edge, y + 4, sign, "middle", mark.kind))
     parts.append(_text(wide - 8, y + 4, f"{mark.value:.3f}", "end", "number"))
     return parts
 

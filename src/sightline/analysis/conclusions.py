@@ -81,10 +81,14 @@ def conclude(report: SparsityReport) -> SparsityReport:
 
 
 def get_bias_verdict(bias: dict[str, Any]) -> str:
-    """Return which of `BIAS_VERDICTS` the paired difference of gold and other scores gets."""
+    """Return which of `BIAS_VERDICTS` the paired difference of gold and other scores gets.
+
+    A bias is shown where the test rejects 0 and the interval excludes it: of few, skewed
+    differences one of the two may.
+    """
     if math.isnan(bias["p_holm"]):
         return "untested"
-    if bias["p_holm"] > ALPHA:
+    if bias["p_holm"] > ALPHA or bias["low"] <= 0 <= bias["high"]:
         return "not shown"
     return "low" if bias["difference"] > 0 else "high"
 
@@ -105,7 +109,8 @@ def _against(pair: dict[str, Any]) -> list[str]:
     """Return the scores by which the other model is better, by more than chance."""
     ends = "high" if pair["difference"] > 0 else "low"
     sign = 1 if pair["difference"] > 0 else -1
-    return [key for key in ("recall", "coverage") if sign * pair[f"{key}_{ends}"] < 0]
+    keys = ("recall", "label_recall", "coverage")
+    return [key for key in keys if sign * pair[f"{key}_{ends}"] < 0]
 
 
 def _labels(report: SparsityReport) -> Iterator[str]:
@@ -276,6 +281,8 @@ def _compare_labels(bias: dict[str, Any], configurations: int) -> str:
         return f"{start}: missing labels make the {labels} score too {kind}."
     if kind == "untested":
         return f"{start}: not tested ({bias['reason']})."
+    if bias["p_holm"] <= ALPHA:
+        start += ", and the interval does not exclude 0 although the test rejects it"
     if math.isnan(bias["detectable"]):
         return (
             f"{start}: no bias could be shown; there is no smallest bias that would have been "
@@ -370,7 +377,11 @@ def _gold(one: dict[str, Any]) -> str:
 
 def _others(one: dict[str, Any]) -> str:
     """Name the scores by which the other model is better."""
-    names = {"recall": "recall of single regions", "coverage": "coverage"}
+    names = {
+        "recall": "recall, mean over regions",
+        "label_recall": "recall, mean over labels",
+        "coverage": "coverage",
+    }
     return " and ".join(f"{names[key]} ({abs(one[key]):.3f})" for key in _against(one))
 
 

@@ -271,7 +271,7 @@ _BIAS_CHIPS = {
 def _alone(report: SparsityReport) -> str:
     """Show all lines in one chart, as there is one set of labels."""
     frame = report.sets.sort_values("value", ascending=False)
-    span = span_of([*frame["low"], *frame["high"], *frame["value"]])
+    span = _find_axis(frame)
     marks = [
         Mark(called, one["value"], one["low"], one["high"], "sparse")
         for one in records(frame)
@@ -280,10 +280,17 @@ def _alone(report: SparsityReport) -> str:
     return interval_chart(marks, span, f"{report.metric} with the labels as they are", 330)
 
 
+def _find_axis(frame: pd.DataFrame) -> tuple[float, float]:
+    """Return the ends of an axis; no value without an interval stretches it, if others have one."""
+    certain = frame[frame["low"].notna()]
+    frame = certain if len(certain) else frame
+    return span_of([*frame["low"], *frame["high"], *frame["value"]])
+
+
 def _by_line(report: SparsityReport, names: dict[str, str]) -> str:
     """Show a chart for each line, with the sets one below the other."""
     frame = report.sets
-    span = span_of([*frame["low"], *frame["high"], *frame["value"]])
+    span = _find_axis(frame)
     charts = []
     for keys, lines in frame.groupby(_KEYS, sort=False, dropna=False):
         marks = [
@@ -304,8 +311,8 @@ def _pairs(report: SparsityReport) -> str:
         return ""
     gold = int(frame["joined"].notna().any())
     heads = ["a − b", "method", "Δ IoU (95% interval)", "p (Holm)",
-             f"p, {SHOWN_RATE:.0%} left out (p ≤ {ALPHA:g})", "Δ region recall", "Δ coverage",
-             "sign kept", *(["Δ gold + rest (95% interval)"] if gold else []),
+             f"p, {SHOWN_RATE:.0%} left out (p ≤ {ALPHA:g})", "Δ region recall", "Δ label recall",
+             "Δ coverage", "sign kept", *(["Δ gold + rest (95% interval)"] if gold else []),
              "what can be said"]  # fmt: skip
     rows = []
     for one in records(frame):
@@ -319,6 +326,7 @@ def _pairs(report: SparsityReport) -> str:
                 f"{_p(one['p'])} ({_p(one['p_holm'])})",
                 _format_dropout_test(one),
                 _span(one["recall"], one["recall_low"], one["recall_high"]),
+                _span(one["label_recall"], one["label_recall_low"], one["label_recall_high"]),
                 _span(one["coverage"], one["coverage_low"], one["coverage_high"]),
                 "–" if math.isnan(one["same_sign"]) else f"{one['same_sign']:.1%}",
                 *both,
@@ -334,7 +342,8 @@ def _pairs(report: SparsityReport) -> str:
         f"gone. The permutation test under dropout leaves out {SHOWN_RATE:.0%} of the labels: the "
         f"median p of its draws and, in brackets, the fraction of the draws with p ≤ {ALPHA:g}. "
         "The shaded band holds the middle 95% of the draws, the dashed line is the "
-        "difference with all labels. Beside IoU stand coverage and the recall of single regions: "
+        "difference with all labels. Next to IoU are coverage and the recall of single "
+        "regions, as the mean over images of an image's mean over its regions or its labels: "
         "where these prefer the other model, the data cannot tell who is better.</p>"
         f"{table}{_delta_charts(report)}</section>"
     )

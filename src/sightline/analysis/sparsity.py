@@ -68,7 +68,8 @@ class SparsityReport:
         sign-flip test of `delta_under_dropout` (`p`: median over the draws; `significant`:
         fraction of the draws with p ≤ 0.05).
     verdicts : DataFrame
-        By pair of models: differences in IoU, coverage and recall of single regions, those on
+        By pair of models: differences in IoU, coverage and recall of single regions (means over
+        images of an image's mean over its regions, `recall`, or its labels, `label_recall`), on
         the gold set and joined, what can be said of them, and that test with 30% of the labels
         left out (`p_dropout`, `significant_dropout`).
     pu : DataFrame

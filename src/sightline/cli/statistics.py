@@ -278,19 +278,17 @@ def _side_by_side(report: "SparsityReport") -> "pd.DataFrame":
 def _bias(bias: "pd.DataFrame") -> "pd.DataFrame":
     """Return the paired differences of gold and other labels, with their verdicts."""
     columns = ["model", "method", "target", "labels", "difference", "low", "high", "p_holm",
-               "detectable", "verdict"]  # fmt: skip
+               "detectable", "verdict", "reason"]  # fmt: skip
     shown = bias[columns].rename(columns={"difference": "Δ IoU"})
     if set(shown["labels"]) == {"sparse"}:
         shown = shown.drop(columns="labels")
-    shown.attrs["note"] = (
-        "detectable: the smallest bias that would have been found with 80% power; verdict: on the "
-        "score against these labels"
-        + (
-            "; both p_holm and detectable are corrected for the number of lines"
-            if len(bias) > 1
-            else ""
-        )
-    )
+    corrected = [name for name in ("p_holm", "detectable") if shown[name].notna().any()]
+    parts = ["verdict: on the score against these labels"]
+    if "detectable" in corrected:
+        parts.insert(0, "detectable: the smallest bias that would have been found with 80% power")
+    if len(bias) > 1 and corrected:
+        parts.append(f"corrected for the number of lines: {', '.join(corrected)}")
+    shown.attrs["note"] = "; ".join(parts)
     return compact(shown)
 
 

@@ -11,7 +11,7 @@ from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
 from sightline.records import InputError, Taxonomy
-from sightline.records.checks import check_confidence, explain_few
+from sightline.records.checks import ALL_EQUAL, check_confidence, explain_few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -184,7 +184,9 @@ def bbox_recall(
 
 
 class FeatureScore(NamedTuple):
-    """A score over all regions with one label; the reason says why ends are NaN, else it is "".
+    """A score over all regions with one label.
+
+    The reason says why ends are NaN or no more than the mean; else it is "".
 
     Examples
     --------
@@ -288,4 +290,5 @@ def _feature_score(
     error = math.sqrt(clusters / (clusters - 1) * float((residuals**2).sum())) / valid.size
     half = float(stdtrit(clusters - 1, 0.5 + confidence / 2)) * error
     low, high = np.clip((mean - half, mean + half), *limits).tolist()
-    return FeatureScore(mean, std, valid.size, undefined, low, high)
+    reason = ALL_EQUAL if (valid == valid[0]).all() else ""
+    return FeatureScore(mean, std, valid.size, undefined, low, high, reason)

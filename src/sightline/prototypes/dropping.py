@@ -9,6 +9,7 @@ as well. Rows can stand in any order: the numbers are the same, to the bit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -113,7 +114,10 @@ class LargestDrop(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a table in an order of their own: by perturbation, prototype and image."""
+    """The rows of a table in an order of their own: by perturbation, prototype and image.
+
+    `most` is the largest drop that there can be: 1 where no score of the table is below 0.
+    """
 
     labels: NDArray[Any]
     names: tuple[str, ...]
@@ -121,6 +125,7 @@ class Rows:
     prototype: NDArray[np.int64]
     perturbation: NDArray[np.intp]
     drop: Mapping[str, Floats]
+    most: float
 
     def __len__(self) -> int:
         return len(self.image)
@@ -139,6 +144,7 @@ class Rows:
             prototype=self.prototype[keep],
             perturbation=self.perturbation[keep],
             drop={kind: values[keep] for kind, values in self.drop.items()},
+            most=self.most,
         )
 
 
@@ -185,7 +191,9 @@ def read_rows(table: Any) -> Rows:
     labels, image = np.unique(images, return_inverse=True)
     names = {name: number for number, name in enumerate(dict.fromkeys(named.tolist()))}
     perturbation = np.array([names[name] for name in named.tolist()], np.intp)
-    found = Rows(labels, tuple(names), image, prototypes.astype(np.int64), perturbation, drop)
+    scores = [column for column in after.values() if column is not None]
+    most = math.inf if any((column.astype(np.float64) < 0).any() for column in scores) else 1.0
+    found = Rows(labels, tuple(names), image, prototypes.astype(np.int64), perturbation, drop, most)
     # Sums are taken in this order, whatever that of the table.
     numbers = (drop["whole"], drop["dual"], drop["focused"])
     return found.only(np.lexsort((*numbers, image, found.prototype, found.by_name)))

@@ -233,28 +233,24 @@ def effects(table: Any, confidence: float = 0.95, seed: int = 0) -> list[Effect]
     everything = _summed(rows, np.full(len(rows), ALL))
     each = _summed(rows, rows.prototype)
     return [
-        *_family(everything, rows.names, confidence, seed),
-        *_family(each, rows.names, confidence, seed),
+        *_family(everything, rows, confidence, seed),
+        *_family(each, rows, confidence, seed),
     ]
 
 
-def _family(
-    parts: list[_Sums], names: tuple[str, ...], confidence: float, seed: int
-) -> list[Effect]:
+def _family(parts: list[_Sums], rows: Rows, confidence: float, seed: int) -> list[Effect]:
     """Return the effects of groups that are corrected for each other."""
     found = []
     comparisons = sum(part.rows.size for part in parts)
     flips = min(max(_FLIPS, 40 * comparisons - 1), _MOST_FLIPS)
     for part in parts:
-        found += _effects(part, names, confidence, (flips, seed))
+        found += _effects(part, rows, confidence, (flips, seed))
     corrected = holm([effect.p for effect in found])
     done = [effect._replace(p_holm=float(p)) for effect, p in zip(found, corrected, strict=True)]
     return sorted(done, key=lambda effect: effect.prototype)
 
 
-def _effects(
-    part: _Sums, names: tuple[str, ...], confidence: float, draws: tuple[int, int]
-) -> list[Effect]:
+def _effects(part: _Sums, rows: Rows, confidence: float, draws: tuple[int, int]) -> list[Effect]:
     """Return the effects of groups with equally many images, not corrected yet."""
     flips, seed = draws
     flat = (len(part.sums), -1)
@@ -266,6 +262,8 @@ def _effects(
     mean, n = spans.value.reshape(shape), spans.n.reshape(shape)
     low, high = (np.where(enough, end, np.nan).reshape(shape) for end in (spans.low, spans.high))
     kind = _KINDS.index("difference")
+    most = np.where(np.arange(len(_KINDS)) == kind, np.inf, rows.most)
+    low, high = np.minimum(low, most), np.minimum(high, most)
     gaps = np.where(part.counts[..., kind] > 0, part.sums[..., kind], np.nan)
     tested = flip_pvalues(gaps.reshape(flat), flips, seed).reshape(shape[:2])
     return [
@@ -284,7 +282,7 @@ def _effects(
             p_holm=np.nan,
         )
         for number, prototype in enumerate(part.prototypes)
-        for column, name in enumerate(names)
+        for column, name in enumerate(rows.names)
         if part.rows[at := (number, column)]
     ]
 

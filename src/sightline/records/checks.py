@@ -9,10 +9,13 @@ from sightline.records.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MIN_IMAGES", "check_choice", "check_confidence", "explain_few"]
+__all__ = ["ALL_EQUAL", "MIN_IMAGES", "check_choice", "check_confidence", "explain_few"]
 
 MIN_IMAGES = 5
 """Images that the interval of a mean needs, and either side of a difference of other images."""
+
+ALL_EQUAL = "all values are equal"
+"""Why the ends of an interval are its mean: nothing is known of the spread."""
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:

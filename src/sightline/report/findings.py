@@ -208,7 +208,7 @@ def _add_layer(scored: Scored, name: str) -> str:
     return name if layer is None or f"layer {layer}" in name else f"{name} · layer {layer}"
 
 
-def _elsewhere(scored: Scored, best: str) -> list[tuple[str, Score, int, Gap | None]]:
+def _elsewhere(scored: Scored, best: str) -> list[tuple[str, Score, int, Gap | None, float]]:
     """Return the best line's figures under the other main metrics."""
     found = []
     for metric in _MAIN:
@@ -222,7 +222,8 @@ def _elsewhere(scored: Scored, best: str) -> list[tuple[str, Score, int, Gap | N
         rank = 1 + int((plain["value"] > mine).sum())
         grey = rows[rows["group"] == "baseline"].sort_values("value", ascending=False)
         gap = gaps(scored, [(best, grey["name"].iloc[0])], metric)[0] if len(grey) else None
-        found.append((metric, score_of(scored, best, metric), rank, gap))
+        baseline = float(grey["value"].iloc[0]) if len(grey) else math.nan
+        found.append((metric, score_of(scored, best, metric), rank, gap, baseline))
     return found
 
 

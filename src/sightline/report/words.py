@@ -349,7 +349,7 @@ def _tally(others: Sequence[Gap], base: str, metric: str) -> str:
 
 
 def others_words(
-    main: str, rows: Sequence[tuple[str, Score, int, Gap | None]], lines: int
+    main: str, rows: Sequence[tuple[str, Score, int, Gap | None, float]], lines: int
 ) -> Finding | None:
     """Say how the best line fares under the other main metrics.
 
@@ -359,7 +359,7 @@ def others_words(
         The metric by which it is best.
     rows
         For each other metric: its name, the score, the rank among the lines that are no baselines,
-        and the difference to the best baseline by that metric.
+        the difference to the best baseline by that metric, and the score of that baseline.
     lines
         How many lines there are that are no baselines.
     """
@@ -367,26 +367,34 @@ def others_words(
         return None
     parts: list[str] = []
     tones: list[Tone] = []
-    for metric, score, rank, gap in rows:
+    for metric, score, rank, gap, baseline in rows:
         place = "also the best" if rank == 1 else f"number {rank} of {lines}"
         part = f"by {metric} ({number(score.value)}) it is {place}"
+        if gap is not None:
+            part += f", {_versus_baseline(gap, metric, baseline)}"
         found = "" if gap is None else gap.ahead(metric)
         tone: Tone = "plain" if rank == 1 else "doubt"
-        if gap is not None and found == "ahead":
-            part += f", and better than the baseline {gap.b}"
+        if found == "ahead":
             tone = "good" if rank == 1 else "doubt"
-        elif gap is not None and found == "behind":
-            part += f", and the baseline {gap.b} is better"
-            tone = "bad"
-        elif gap is not None:
-            part += f", and not shown to be better than the baseline {gap.b}"
-            tone = "doubt"
+        elif found:
+            tone = "bad" if found == "behind" else "doubt"
         parts.append(part)
         tones.append(tone)
     order: tuple[Tone, ...] = ("bad", "doubt", "plain", "good")
     tone = min(tones, key=order.index)
-    text = f"It is best by {main}; {'; '.join(parts)}."
+    text = f"Among the methods it is best by {main}; {'; '.join(parts)}."
     return Finding("By other metrics", text, tone)
+
+
+def _versus_baseline(gap: Gap, metric: str, baseline: float) -> str:
+    """Return how a configuration compares with the best baseline, with the numbers."""
+    verdict = {"ahead": "better than", "behind": "worse than"}
+    found = verdict.get(gap.ahead(metric), "not shown to be better than")
+    p = "too few images for a p-value" if math.isnan(gap.p) else _p(gap.p)
+    return (
+        f"{found} the baseline {gap.b} ({number(baseline)}; difference {number(gap.difference)}, "
+        f"{interval_words(gap.low, gap.high)}, {p}, {_paired(gap)})"
+    )
 
 
 def ceiling_words(score: Score) -> Finding | None:

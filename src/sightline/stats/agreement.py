@@ -98,7 +98,7 @@ def krippendorff_alpha(
     Alpha
         NaN with a reason where no unit was judged twice, or all judgements are equal: nothing
         shows then whether people can tell units apart. NaN ends where fewer than 95% of the
-        resamples have an alpha, or there are fewer than two units.
+        resamples have an alpha, or there are fewer than five units.
 
     Raises
     ------
@@ -130,8 +130,7 @@ def krippendorff_alpha(
     value = float(_alphas(counts, values, np.ones((1, units)), level)[0])
     if math.isnan(value):
         return _nothing(figures, level, confidence, "all judgements are equal")
-    if units < 2:
-        reason = explain_few(units, 2, "units")
+    if reason := explain_few(units, what="units"):
         return Alpha(value, math.nan, math.nan, *figures, 0.0, level, confidence, reason)
     drawn = np.concatenate(
         [_alphas(counts, values, block, level) for _, block in Weights(units, resamples, seed)]

@@ -14,6 +14,7 @@ import numpy as np
 from sightline._arrays import shape_of, to_numpy
 from sightline.records import InputError
 from sightline.records.checks import (
+    ALL_EQUAL,
     MIN_IMAGES,
     check_choice,
     check_confidence,
@@ -40,7 +41,6 @@ _FEW, _FEW_CLUSTERED = 50, 500
 _MANY = 10_000
 # Wilson's interval keeps its range and its confidence from so many images on.
 _MIN_SHARES = 2
-_CONSTANT = "all values are equal"
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ def _fill(
         found.low[at], found.high[at] = wilson(clusters, found.confidence)
         return
     found.low[at] = found.high[at] = clusters.value
-    found.reason[at[clusters.constant]] = _CONSTANT
+    found.reason[at[clusters.constant]] = ALL_EQUAL
     varies = np.flatnonzero(~clusters.constant)
     if not len(varies):
         return

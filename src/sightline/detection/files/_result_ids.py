@@ -34,6 +34,7 @@ CategoryIds: TypeAlias = Literal["zero", "one", "coco91"]
 CATEGORY_IDS: tuple[CategoryIds, ...] = ("zero", "one", "coco91")
 
 _COCO91 = sorted(set(range(1, 91)) - {12, 26, 29, 30, 45, 66, 68, 69, 71, 83})
+_MOST_DIGITS = 19  # of an integer of 64 bits
 _NUMBERED_AS = {
     "zero": "as the labels",
     "one": "from 1, as Ultralytics does since December 2024",
@@ -110,7 +111,7 @@ def match_classes(
     tables = _numberings(truth.classes, ids)
     if category_ids is not None:
         tables = {category_ids: tables[category_ids]}
-    elif truth.classes is not None and len(truth.classes) != len(_COCO91):
+    elif truth.classes is not None and set(truth.classes.tolist()) != set(range(len(_COCO91))):
         del tables["coco91"]  # only COCO's own 80 classes are numbered so
     fitting = [name for name, table in tables.items() if table.keys() >= set(ids.tolist())]
     if not fitting:
@@ -159,7 +160,7 @@ def _choose_naming(
         files[file].append(image)
         bases[base].append(image)
         stems[stem].append(image)
-        if stem.isdecimal() and stem.isascii():
+        if stem.isdecimal() and stem.isascii() and len(stem) <= _MOST_DIGITS:
             stems[int(stem)].append(image)
     for name in names:
         if isinstance(name, str) and is_image(name) and name not in bases:
@@ -209,13 +210,16 @@ def _numberings(
 
     Without a list of classes any of them is one.
     """
+    coco = {number: label for label, number in enumerate(_COCO91)}
     if classes is None:
         classes = np.unique([ids, ids - 1])
+    else:
+        coco = {number: label for number, label in coco.items() if label in classes}
     known = classes[classes >= 0].tolist()
     return {
         "zero": {label: label for label in known},
         "one": {label + 1: label for label in known},
-        "coco91": {number: label for label, number in enumerate(_COCO91)},
+        "coco91": coco,
     }
 
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { AgreementMatrix, CascadeLine, CorrectnessLine, FaithfulnessLine, PartsLine, SanityLine } from "../../api/client";
 import { cellOf } from "./agreement";
-import { methodsOf, modelSpots, spotsOf } from "./classes";
+import { accuracyRange, methodsOf, modelSpots, spotsOf } from "./classes";
 import { seriesOf } from "./curves";
 import { correctnessRow } from "./correctness";
 import { countsFor } from "./failures";
@@ -276,6 +276,9 @@ describe("other views", () => {
     const spots = modelSpots([line, { ...line, model: "b", accuracy: 0.4 }, { ...line, model: "c", value: null }], "iou@90");
     expect(spots.map(({ name, x, y, n }) => [name, x, y, n])).toEqual([["a · cls", 0.9, 0.3, 12], ["b · cls", 0.4, 0.3, 12]]);
     expect(spots[0]?.href).toContain("model=a&method=cls");
+    const [low = 0, high = 0] = accuracyRange(spots);
+    expect([low > 0.3, high < 1]).toEqual([true, true]);
+    expect(accuracyRange([...spots, { key: "few", name: "few", x: 0, y: 0.1, n: 2, href: null }])).toEqual([0, 1]);
   });
 
   it("keep names of spots apart and inside the drawing", () => {

@@ -7,7 +7,7 @@ import { to, useParam } from "../../url";
 import { groupBy } from "../../tables";
 import { imagesBehind } from "../dashboard/links";
 import { dotted, isBaseline, keyOf, nameAmong } from "./lines";
-import { Scatter, type Spot } from "./scatter";
+import { FEW, Scatter, type Spot } from "./scatter";
 
 const COLUMNS = ["model", "method", "label", "accuracy", "value", "images"] as const;
 
@@ -40,8 +40,10 @@ export function modelSpots(lines: readonly AccuracyLine[], metric: string): Spot
   );
 }
 
-/** Values a little beyond the smallest and the largest. */
-function beyondEnds(values: readonly number[]): number[] {
+/** Values a little beyond the smallest and the largest accuracy; 0 and 1 where some are of few images. */
+export function accuracyRange(spots: readonly Spot[]): number[] {
+  if (spots.some(({ n }) => n < FEW)) return [0, 1];
+  const values = spots.map(({ x }) => x);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return [low - (high - low) / 10, Math.min(1, high + (high - low) / 10)];
 }
@@ -56,7 +58,7 @@ export function ModelPanel({ answer: { models, metric }, title }: ClassPanelProp
         spots={spots}
         xLabel="accuracy"
         yLabel={title}
-        xInclude={beyondEnds(spots.map(({ x }) => x))}
+        xInclude={accuracyRange(spots)}
         height={360}
       />
     </ChartFrame>

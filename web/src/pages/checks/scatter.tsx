@@ -3,7 +3,7 @@ import { linear, niceDomain, SvgLink, tickDigits, ticks, useSize } from "../../c
 import { score } from "../../format";
 
 /** Spots over fewer images are rings, and stretch no axis. */
-const FEW = 5;
+export const FEW = 5;
 
 export interface Spot {
   key: string;

@@ -61,7 +61,8 @@ function columnsOf(gold: boolean): readonly Column<Line>[] {
       value: (line) => numberOf(line, "p_dropout"),
       render: (line) => pValue(numberOf(line, "p_dropout")),
     },
-    difference("recall", <Tip text="Recall of single regions: never to be read without IoU or coverage.">Δ region recall</Tip>),
+    difference("recall", <Tip text="Recall of single regions, each image's mean over its regions: never to be read without IoU or coverage.">Δ region recall</Tip>),
+    difference("label_recall", <Tip text="The same with each image's mean over its labels, however many instances they have.">Δ label recall</Tip>),
     difference("coverage", "Δ coverage"),
     {
       key: "same_sign",
