@@ -267,7 +267,7 @@ def test_layers_of_a_sweep_do_not_make_lines() -> None:
     table = {"method": ["a"] * 4, "model": ["m"] * 2 + ["n"] * 2, "layer": [3, 3, 5, 5],
              "percentile": [95, 90] * 2, "value": [0.1, 0.2, 0.3, 0.4]}  # fmt: skip
     figure = create_iou_threshold_curves(table)
-    assert entries(figure) == ["0.40 at 10%  n a", "0.20 at 10%  m a"]
+    assert entries(figure) == ["0.40 at 10%  n a · layer 5", "0.20 at 10%  m a · layer 3"]
 
 
 def test_where_lower_is_better_the_lowest_is_best() -> None:

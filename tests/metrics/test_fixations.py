@@ -29,6 +29,8 @@ def test_points_are_counted_in_their_pixels() -> None:
     np.testing.assert_array_equal(COUNTS, counts)
     assert (COUNTS.sum(), COUNTS.max()) == (36, 4)
     assert not metrics.count_points([], 2, 3).any()
+    edges = [(k / 400, 0.5) for k in range(400)]  # 29 / 400 * 400 is below 29
+    assert (metrics.count_points(edges, 1, 400) == 1).all()
     for odd in ((1.01, 0.5), (-0.1, 0.5), (math.nan, 0.5)):
         with pytest.raises(InputError, match=r"each in \[0, 1\]; point 1 is"):
             metrics.count_points([(0.5, 0.5), odd], 4, 4)
@@ -155,6 +157,16 @@ def test_masks_made_of_points_are_refused_with_advice(name: str) -> None:
         assert score_maps(MAP, metrics=["auc_roc"], **options)["auc_roc"] > 0
     with pytest.raises(InputError, match=f"{name} needs targets, or regions.* of points.*{ADVICE}"):
         score_maps(MAP, COUNTS > 0, metrics=[name])
+
+
+@pytest.mark.parametrize("size", [(60, 80), (75, 100), (100, 133), (150, 200)])
+def test_fixations_that_cluster_are_points_too(size: tuple[int, int]) -> None:
+    """As those of 15 people who look at the same few things."""
+    centres = RNG.uniform(0.2, 0.8, (6, 2))
+    points = np.clip(RNG.normal(centres[RNG.integers(0, 6, 150)], 0.08), 0, 1)
+    counts = metrics.count_points(points, *size)
+    with pytest.raises(InputError, match="made of points"):
+        metrics.compute_cc(RNG.random(size), counts > 0)
 
 
 def test_areas_are_no_points() -> None:

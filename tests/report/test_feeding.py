@@ -127,7 +127,7 @@ def test_every_figure_of_the_demo(
     assert escape(drawn.about) in (demo_report / "index.html").read_text("utf-8")
 
 
-MARK = re.compile(r"\* best of \d+( to \d+)? layers on the same images: optimistic", re.I)
+MARK = re.compile(r"\* best of \d+( to \d+)? layers( by \S+)? on the same images: optimistic", re.I)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -152,6 +152,26 @@ def test_choices_on_the_same_images_are_named_and_marked(name: str, figures: Sto
     for name, layer in set(zip(rows["name"], rows["layer"], strict=True)):
         label = "".join(f"{name} · layer {int(layer)}*".split())
         assert any(label in text for text in joined), label
+
+
+@pytest.mark.parametrize("name", ["roc", "pr", "thresholds", "ranking", "radar"])
+def test_a_figure_names_the_metric_that_layers_were_chosen_by(
+    name: str, figures: StoreFigures
+) -> None:
+    texts = " ".join(" ".join(all_texts(figures.draw(name).figure)).split())
+    assert re.search(r"layers by iou@90 on the same images: optimistic", texts)
+
+
+@pytest.mark.parametrize(
+    "name", ["roc", "pr", "thresholds", "ranking", "radar", "leaderboard", "metrics-comparison"]
+)
+def test_a_layer_that_was_asked_for_is_named_and_not_marked(
+    name: str, figures: StoreFigures
+) -> None:
+    texts = " ".join(" ".join(all_texts(figures.draw(name, Choice(layer=3)).figure)).split())
+    assert "layer 3" in texts
+    assert "same images" not in texts
+    assert not re.search(r"layer \d+\*", texts)
 
 
 @pytest.mark.parametrize("name", ["roc", "leaderboard", "ranking", "all-methods", "styles"])

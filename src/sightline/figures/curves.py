@@ -556,7 +556,8 @@ def draw_layer_progression(
     rows = filled_table(table, "table", ("layer", "value"))
     metric = metric or rows.attrs.get("metric")
     rows = rows.assign(x=numbers(rows, "layer", "table"))
-    parts = _parts(rows, rows.drop(columns="layer"), "table")
+    rows = rows.drop(columns="layer")  # it is the axis, and names no line
+    parts = _parts(rows, rows, "table")
     chosen, best = _best_points(parts, metric)
     texts = [_layer_text(line, *best[line.name]) for line in chosen.lines]
     legend = _Legend("Best value, method")

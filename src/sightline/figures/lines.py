@@ -397,7 +397,7 @@ def choose_lines(
 
 
 def format_label(name: str, layer: Any, chosen: str) -> str:
-    """Return the label of a configuration: its name, with the layer that was chosen for it.
+    """Return the label of a configuration: its name and its layer, marked where it was chosen.
 
     Parameters
     ----------
@@ -411,12 +411,10 @@ def format_label(name: str, layer: Any, chosen: str) -> str:
     Examples
     --------
     >>> format_label("cls", 9, "best of 12 layers on the same images"), format_label("cls", 9, "")
-    ('cls · layer 9*', 'cls')
+    ('cls · layer 9*', 'cls · layer 9')
     """
     import pandas as pd
 
-    if not chosen:
-        return name
     star = "*" if "same images" in chosen else ""
     if pd.isna(layer) or layer == "" or name.endswith(f"layer {layer}"):
         return f"{name}{star}"
@@ -464,13 +462,13 @@ def list_selections(rows: pd.DataFrame) -> list[str]:
 
 
 def label_lines(parts: Mapping[str, pd.DataFrame], longest: int) -> dict[str, str]:
-    """Return what is shown of each line: its short name, and the layer that was chosen for it.
+    """Return what is shown of each line: its short name and its layer.
 
     Parameters
     ----------
     parts
-        The rows of each line, as `rows_of_lines` gives them, with `layer` and `chosen` where a
-        layer was.
+        The rows of each line, as `rows_of_lines` gives them, with `layer` where they have one,
+        and `chosen` where it was chosen.
     longest
         Characters of a name that are shown; the layer is never cut.
 

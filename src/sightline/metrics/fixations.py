@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ADVICE", "compute_point_density", "count_points", "is_made_of_points"]
 
+_ROUNDING = 1e-9  # pixels
 LEAST_PIXELS = 1000
 """In smaller images a single pixel may be a region."""
 ADVICE = (
@@ -54,9 +55,9 @@ def count_points(
             "points must be (x, y) as shares of the image, each in [0, 1]; "
             f"point {index} is {tuple(places[index].tolist())}"
         )
-    columns, rows = np.minimum(
-        (places * (width, height)).astype(np.int64), (width - 1, height - 1)
-    ).T
+    # A share such as 29 / 400 can be the last bit below the edge of its pixel.
+    pixels = (places * (width, height) + _ROUNDING).astype(np.int64)
+    columns, rows = np.minimum(pixels, (width - 1, height - 1)).T
     counts = np.zeros((height, width), np.int64)
     np.add.at(counts, (rows, columns), 1)
     return counts
@@ -105,8 +106,9 @@ def compute_point_density(
 def is_made_of_points(target: Array, /) -> bool:
     """Return whether some of the arrays ``(..., H, W)`` marks points rather than areas.
 
-    More than half of its positive pixels have no positive one among their eight neighbours, in an
-    image of at least 1000 pixels that has rows and columns.
+    Less than half of its positive pixels lie in positive squares of 2×2, and a quarter or more have
+    at most one positive pixel among their eight neighbours, which those of thin lines have not; in
+    an image of at least 1000 pixels that has rows and columns.
 
     Examples
     --------
@@ -128,5 +130,20 @@ def is_made_of_points(target: Array, /) -> bool:
         + near
         + xp.concat([near[..., 1:], column], axis=-1)
     )
-    alone = xp.sum(xp.astype((near == 1) & (positive == 1), xp.int64), axis=(-2, -1))
-    return bool(xp.any(2 * alone > xp.sum(xp.astype(positive, xp.int64), axis=(-2, -1))))
+    marked = positive == 1
+    square = marked[..., :-1, :-1] & marked[..., 1:, :-1]
+    square = square & marked[..., :-1, 1:] & marked[..., 1:, 1:]
+    total, lonely = _count(xp, marked), _count(xp, marked & (near <= 2))
+    return bool(xp.any((2 * _count_squares(xp, square) < total) & (4 * lonely >= total)))
+
+
+def _count(xp: Any, marked: Array) -> Array:
+    return xp.sum(xp.astype(marked, xp.int64), axis=(-2, -1))
+
+
+def _count_squares(xp: Any, square: Array) -> Array:
+    """Count the pixels that lie in squares, given where these begin."""
+    column = xp.zeros_like(square[..., :1])
+    wide = xp.concat([square, column], axis=-1) | xp.concat([column, square], axis=-1)
+    row = xp.zeros_like(wide[..., :1, :])
+    return _count(xp, xp.concat([wide, row], axis=-2) | xp.concat([row, wide], axis=-2))

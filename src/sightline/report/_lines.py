@@ -147,7 +147,7 @@ class Lines:
         for name in texts:
             found[name] = pd.Series([getattr(line, name) for line in self.lines], dtype=str)
         found["layer"] = layer_column(line.layer for line in self.lines)
-        found["chosen"] = pd.Series([line.chosen for line in self.lines], dtype=str)
+        found["chosen"] = pd.Series([self._describe_choice(line) for line in self.lines], dtype=str)
         return found
 
     def board(self, name: Name) -> pd.DataFrame:
@@ -164,6 +164,8 @@ class Lines:
             )
             frame = frame.assign(**found)
         frame.insert(0, "name", list(self.names))
+        if name != self.lead:
+            frame["chosen"] = [self._describe_choice(line) for line in self.lines]
         frame["models"] = list(self.models)
         sign = -1 if METRICS[name.metric].direction == "lower" else 1
         order = (-sign * frame["value"].map(rounded)).sort_values(kind="stable", na_position="last")
@@ -182,7 +184,11 @@ class Lines:
     @property
     def selection(self) -> str:
         """How layers were chosen, for the notes of figures."""
-        return format_selection(line.chosen for line in self.lines)
+        return format_selection(map(self._describe_choice, self.lines))
+
+    def _describe_choice(self, line: Line) -> str:
+        """Return how the layer of a line was chosen, and by which metric on the same images."""
+        return line.chosen.replace("on the same images", f"by {self.lead} on the same images")
 
     def choice(self) -> str:
         """Say how layers were chosen, and by which metric."""

@@ -60,10 +60,10 @@ class BaselineComparison:
 
     @property
     def verdict(self) -> Literal["better", "worse", "inconclusive", "untested"]:
-        """What the test shows of the configuration, in the direction of the metric."""
+        """What test and interval show of the configuration, in the direction of the metric."""
         if math.isnan(self.p):
             return "untested"
-        if self.p > _LEVEL:
+        if self.p > _LEVEL or self.low <= 0 <= self.high:
             return "inconclusive"
         lower = METRICS[self.metric.partition("@")[0]].direction == "lower"
         return "better" if (self.difference < 0) == lower else "worse"

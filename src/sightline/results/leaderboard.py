@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline.metrics import METRICS
 from sightline.records.checks import MIN_IMAGES
+from sightline.records.words import merge_counts
 from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded
 from sightline.results._random import NAME, random_means
@@ -290,7 +291,8 @@ def percentile_sweep(
         parts.append(part)
     frame = pd.concat(parts)
     frame = frame.sort_values(["model", "method", "target"], kind="stable").reset_index(drop=True)
-    layers = f"layers as chosen for {lead}" if any(line.chosen for line in lines) else ""
+    ways = "; ".join(merge_counts(line.chosen for line in lines))
+    layers = f"layers by {lead}: {ways}" if ways else ""
     frame.attrs["metric"] = metric
     about = f"means of {metric} over images with 95% intervals"
     about = "; ".join(filter(None, (about, ratio(lead), beside(lead))))
