@@ -175,7 +175,7 @@ def test_ignored_pixels_count_neither_in_scores_nor_in_figures(image: Path, tmp_
 
 
 def test_each_map_is_drawn_by_its_own_sign(image: Path) -> None:
-    made = make_maps(Options([image], "demo/vit", ["cls · layer 11", "edge"]), lambda *_: None)
+    made = make_maps(Options([image], "demo/vit", ["cls", "edge"]), lambda *_: None)
     view = figuring_images._view(made, None, "coverage")
     first, second = view.tiles
     mixed = view._replace(tiles=[first, second._replace(sign="signed")])
