@@ -164,8 +164,7 @@ class Lines:
             )
             frame = frame.assign(**found)
         frame.insert(0, "name", list(self.names))
-        if name != self.lead:
-            frame["chosen"] = [self._describe_choice(line) for line in self.lines]
+        frame["chosen"] = [self._describe_choice(line) for line in self.lines]
         frame["models"] = list(self.models)
         sign = -1 if METRICS[name.metric].direction == "lower" else 1
         order = (-sign * frame["value"].map(rounded)).sort_values(kind="stable", na_position="last")
