@@ -4,9 +4,10 @@
     python -m benchmarks.reliability --bits
     python -m benchmarks.reliability --damage
     python -m benchmarks.reliability --disk
+    python -m benchmarks.reliability --points [10]
 
 The study is a real one: a shipped network on drawn facades, maps by attention, gradients and
-chance, the mean of the others' maps, and maps made elsewhere. Without a part named, all four run.
+chance, the mean of the others' maps, and maps made elsewhere. Without a part named, all five run.
 
 --kills
     Runs it and ends all its processes by SIGKILL at an instant drawn evenly from the time that an
@@ -21,6 +22,9 @@ chance, the mean of the others' maps, and maps made elsewhere. Without a part na
 --disk
     Runs it on a file system of few bytes (a tmpfs, where one may be mounted), and gives it more
     room each time it fills up.
+--points
+    Kills small studies and reviews at each point inside their writes (see
+    `sightline.records.kill_points`), ten times at each unless told otherwise.
 """
 
 from __future__ import annotations
@@ -140,7 +144,7 @@ def fork(study: Study, out: Path, workers: int = 1) -> Running:
 
         run_study(study, out, workers=workers)
 
-    return Running(_child(work))
+    return Running(fork_child(work))
 
 
 def program(study: Study, out: Path, workers: int = 2) -> Running:
@@ -159,7 +163,7 @@ def program(study: Study, out: Path, workers: int = 2) -> Running:
     return Running(made.pid)
 
 
-def _child(work: Callable[[], object]) -> int:
+def fork_child(work: Callable[[], object]) -> int:
     """Do something in a child with a session of its own; return its number."""
     pid = os.fork()
     if pid:
@@ -183,7 +187,7 @@ def ask(work: Callable[[], Any]) -> Any:
     def tell() -> None:
         os.write(theirs, json.dumps(work()).encode())
 
-    pid = _child(tell)
+    pid = fork_child(tell)
     os.close(theirs)
     with os.fdopen(ours, "rb") as file:
         content = file.read()
@@ -572,6 +576,22 @@ def _shards(store: Path) -> dict[str, str]:
     return {k: v for k, v in contents(store).items() if "/" in k} if store.exists() else {}
 
 
+# --- points --------------------------------------------------------------------------------------
+
+
+def points(folder: Path, count: int, seed: int) -> list[list[str]]:
+    """Kill at each point inside the writes so many times."""
+    from benchmarks._kill_points import kill_at_points
+
+    results = kill_at_points(folder, count, seed)
+    if wrong := [f"{one.point}: {text}" for one in results for text in one.differences]:
+        raise RuntimeError(f"{len(wrong)} differences after kills: {'; '.join(wrong[:10])}")
+    rows = [[one.point, one.kills, one.again, one.parts, one.compared, 0] for one in results]
+    totals = ["all", *(sum(row[column] for row in rows) for column in range(1, 6))]  # type: ignore[misc]
+    head = ["point", "kills", "of resumed runs", "temporary files", "compared", "differ"]
+    return [head, *([str(value) for value in row] for row in [*rows, totals])]
+
+
 # --- all -----------------------------------------------------------------------------------------
 
 
@@ -583,16 +603,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("--kills", type=int, nargs="?", const=200)
+    parser.add_argument("--points", type=int, nargs="?", const=10)
     for name in ("bits", "damage", "disk"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--markdown", action="store_true")
     asked = parser.parse_args(argv)
-    every = not (asked.kills or asked.bits or asked.damage or asked.disk)
+    every = not (asked.kills or asked.bits or asked.damage or asked.disk or asked.points)
     os.environ["OMP_NUM_THREADS"] = "1"
     parts: dict[str, Callable[[Path], list[list[str]]]] = {}
     if every or asked.kills:
         parts["Kills and resumes"] = lambda folder: kills(folder, asked.kills or 200, asked.seed)
+    if every or asked.points:
+        parts["Kill points"] = lambda folder: points(folder, asked.points or 10, asked.seed)
     if every or asked.damage:
         parts["Damaged files"] = lambda folder: damage(folder, asked.seed)
     if every or asked.disk:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from benchmarks import _kill_points
 from benchmarks import reliability as bench
+from benchmarks._kill_points import PointResult
 from sightline.executors import run_study
 from sightline.store.checksums import check_file, save_json
 
@@ -87,3 +89,18 @@ def test_a_full_disk_must_be_told_as_one() -> None:
     assert "make room" in bench._kind("x: No space left on device. make room, then run again")
     with pytest.raises(RuntimeError, match="a full disk was told as: KeyError"):
         bench._kind("KeyError")
+
+
+def test_kills_at_points_that_change_something_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = [PointResult("rows:half", 10, 4, 9, 120), PointResult("maps:half", 10, 2, 10, 90)]
+    monkeypatch.setattr(_kill_points, "kill_at_points", lambda *_: results)
+    assert bench.points(tmp_path, 10, 0)[1:] == [
+        ["rows:half", "10", "4", "9", "120", "0"],
+        ["maps:half", "10", "2", "10", "90", "0"],
+        ["all", "20", "6", "19", "210", "0"],
+    ]
+    results[1].differences.append("a.parquet")
+    with pytest.raises(RuntimeError, match="1 differences after kills: maps:half: a"):
+        bench.points(tmp_path, 10, 0)

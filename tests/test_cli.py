@@ -373,7 +373,9 @@ def test_inspect_lists_all_that_it_skips(churches: Path) -> None:
     result = run("inspect", "wikichurches", churches, code=2)
     assert "building_parts.json" in result.stderr
     assert "bad0.jpg" in result.stderr
-    out = run("inspect", "wikichurches", churches, "--skip-bad").stdout
+    failed = run("inspect", "wikichurches", churches, "--skip-bad", code=1)
+    out = failed.stdout
+    assert "no image can be used: 8 missing, 2 with a problem, 7 records" in failed.stderr
     assert "Records left out (7):" in out
     assert all(f"'bad{number}.jpg'" in out for number in range(7))
     assert "Images that cannot be used (2):" in out
@@ -436,7 +438,7 @@ def test_names_that_no_terminal_shows(tmp_path: Path) -> None:
         "images": [{"image": "a.jpg", "regions": regions}],
     }
     (tmp_path / "annotations.json").write_text(json.dumps(content))
-    out = run("inspect", "folder", tmp_path).stdout
+    out = run("inspect", "folder", tmp_path, code=1).stdout
     assert "\x1b" not in out
     for shown in (r"\x1b[31mred", "[bold]"):
         assert shown in out

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from sightline.records import UnknownNameError
+from sightline.records.errors import shown
 
 __all__ = ["Registry", "over_defaults"]
 
@@ -34,7 +35,7 @@ class Registry(Mapping[str, T]):
     def add(self, name: str, entry: T) -> None:
         """Add `entry` under `name`; a name that is taken raises."""
         if name in self._entries:
-            raise ValueError(f"{self.kind} {name!r} is registered twice")
+            raise ValueError(f"{self.kind} {shown(name)} is registered twice")
         self._entries[name] = entry
 
     def rename(self, earlier: str, name: str) -> None:
@@ -50,7 +51,7 @@ class Registry(Mapping[str, T]):
             return self._entries[name]
         nearest = self.nearest(str(name))
         hint = f"; did you mean {nearest!r}?" if nearest else "."
-        raise UnknownNameError(f"unknown {self.kind} {name!r}{hint} Known: {', '.join(self)}")
+        raise UnknownNameError(f"unknown {self.kind} {shown(name)}{hint} Known: {', '.join(self)}")
 
     def nearest(self, name: str) -> str | None:
         """Return what may be meant by a name that is not known, if anything is near."""

@@ -162,7 +162,7 @@ def test_ignored_pixels_count_neither_in_scores_nor_in_figures(image: Path, tmp_
         "image,label,x0,y0,x1,y1,flags\nfacade-00000.png,door,0,0,0.5,0.5,\n"
         "facade-00000.png,crowd,0.25,0,1,1,ignore\n"
     )
-    annotation = figuring_images.annotation_of(image, notes)
+    annotation = figuring_images.annotation_of(image, str(notes))
     assert annotation is not None
     made = make_maps(Options([image], "demo/vit", ["cls"]), lambda *_: None)
     view = figuring_images._view(made, annotation, "coverage")
@@ -195,7 +195,7 @@ def test_annotations_are_found_by_name_and_by_name_without_ending(
 ) -> None:
     copy = tmp_path / "facade-00001.jpg"
     Image.open(facades / "images" / "facade-00001.png").save(copy)
-    found = figuring_images.annotation_of(copy, notes)
+    found = figuring_images.annotation_of(copy, str(notes))
     assert found is not None
     assert found.image_id == "facade-00001.png"
     assert figuring_images.annotation_of(copy, None) is None

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import csv
 import json
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
-from sightline.data import check_table_path, tables, write_table
+import sightline
+from sightline.data import CSVWriter, check_table_path, tables, write_csv, write_table
 from sightline.records import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FRAME = pd.DataFrame(
     {
@@ -31,6 +33,53 @@ def test_csv_keeps_every_digit(tmp_path: Path) -> None:
         "a,,,0.30000000000000004",
         'a,3,"arch, ""round""",',
     ]
+
+
+TEXTS = ["=1+1", "@x", "+1", "+cmd", "-1.5e3", "-1+cmd|' /C'!A0", "-a.png", "a=b", "\t=1", "\r=1",
+         "a\r=1", "a\r\n=1", None]  # fmt: skip
+SAFE = ["'=1+1", "'@x", "+1", "'+cmd", "-1.5e3", "'-1+cmd|' /C'!A0", "'-a.png", "a=b", "'\t=1",
+        "'\n=1", "a\n=1", "a\n=1", None]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["object", "string", "category"])
+def test_no_text_in_csv_is_a_formula(tmp_path: Path, kind: str) -> None:
+    names = {"text": "=name", "value": "value"}
+    texts: Any = pd.Series(TEXTS, dtype=object).astype(kind)  # type: ignore[call-overload]
+    frame = pd.DataFrame({"text": texts, "value": -1.0}).rename(columns=names)
+    before = frame.copy()
+    write_csv(frame, tmp_path / "t.csv", digits=10)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["'=name", "value"]
+    assert [row[0] or None for row in rows] == SAFE
+    assert {row[1] for row in rows} == {"-1"}
+    pd.testing.assert_frame_equal(frame, before)
+
+
+KINDS = (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_no_text_of_batches_is_a_formula(tmp_path: Path, kind: pa.DataType) -> None:
+    texts = pa.array(TEXTS, pa.string()).cast(kind)
+    table = pa.table({"=name": texts, "value": [-1.0] * len(TEXTS)})
+    writer = CSVWriter(tmp_path / "t.csv", table.schema)
+    for batch in table.to_batches(max_chunksize=4):
+        writer.write_batch(batch)
+    writer.close()
+    with (tmp_path / "t.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["'=name", "value"]
+    assert [row[0] or None for row in rows] == SAFE
+
+
+def test_csv_is_written_in_one_place() -> None:
+    """Every other writer would have to escape formulas again."""
+    root = Path(sightline.__file__).parent
+    own = root / "data" / "csv_files.py"
+    words = re.compile(r"\.to_csv\(|pyarrow\.csv|pyarrow import csv|csv\.writer|DictWriter")
+    writers = {path for path in root.rglob("*.py") if words.search(path.read_text())}
+    assert writers == {own}
 
 
 def test_parquet_keeps_types(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_service_sees_new_files_of_the_same_time_and_size(study: Study, tmp_pa
     before, content = path.stat(), path.read_bytes()
     first = store_version(path.parent)
     assert store_version(path.parent) == first
-    write_whole(path, lambda file: file.write(content.replace(b"iou", b"auc")))
+    write_whole(path, content.replace(b"iou", b"auc"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     os.utime(path.parent, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)

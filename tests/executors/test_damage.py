@@ -94,7 +94,7 @@ def test_a_damaged_shard_is_made_anew_and_told(
     assert (run.stored, run.finished, run.complete) == (5, 1, True)
     name = f"{folder}/{shard.name}"
     assert run.damaged == [name]
-    assert run.notes == [f"1 file was damaged and made anew: {name}."]
+    assert run.notes == [f"1 file was damaged or missing, and made again: {name}."]
     assert store.manifest()["runs"][-1]["damaged"] == [name]
     assert contents(store.path) == contents(calm)
     changed = {one for one, stamp in stamps(store.path).items() if stamp != before[one]}
@@ -118,8 +118,8 @@ def test_only_what_was_made_is_called_made(study: Study, store: Store) -> None:
     run = run_study(study, store.path.parent, workers=1, watch=Stopper(), stop=stop)
     assert 0 < run.finished < 6
     made, left = run.notes
-    assert re.match(r"\d files? (was|were) damaged and made anew: ", made)
-    assert re.match(r"\d files? (is|are) damaged and not yet made anew: ", left)
+    assert re.match(r"\d files? (was|were) damaged or missing, and made again: ", made)
+    assert re.match(r"\d files? (is|are) damaged or missing, and not yet made again: ", left)
     damaged = verify_store(store.path).damaged
     assert sorted(re.findall(r"rows/[\w-]+\.parquet", left)) == sorted(damaged)
     told = re.findall(r"rows/[\w-]+\.parquet", made)
@@ -133,7 +133,9 @@ def test_all_damaged_shards_are_counted(study: Study, calm: Path, store: Store) 
     run = run_study(study, store.path.parent, workers=1)
     assert (run.stored, run.finished) == (0, 6)
     (note,) = run.notes
-    assert re.fullmatch(r"6 files were damaged and made anew: (rows/\S+, ){5}…\.", note)
+    assert re.fullmatch(
+        r"6 files were damaged or missing, and made again: (rows/\S+, ){5}…\.", note
+    )
     assert contents(store.path) == contents(calm)
 
 
@@ -146,6 +148,90 @@ def test_shards_of_two_tasks_that_changed_places_are_made_anew(
     two.write_bytes(first)
     run = run_study(study, store.path.parent, workers=1)
     assert sorted(run.damaged) == [f"rows/{one.name}", f"rows/{two.name}"]
+    assert contents(store.path) == contents(calm)
+
+
+def occupy_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "mine.txt").write_text("kept")
+
+
+def occupy_by_link(path: Path) -> None:
+    """Lead to a copy outside of the run: its bytes are sound, and not the run's."""
+    outside = path.parents[3] / path.name
+    path.rename(outside)
+    path.symlink_to(outside)
+
+
+def occupy_by_dead_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/nowhere/at/all")
+
+
+def occupy_by_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+OCCUPIERS: dict[str, Callable[[Path], None]] = {
+    "folder": occupy_by_folder,
+    "pipe": occupy_by_pipe,
+    "link": occupy_by_link,
+    "dead link": occupy_by_dead_link,
+}
+
+
+@pytest.mark.parametrize("how", OCCUPIERS)
+@pytest.mark.parametrize("name", ["rows", "curves", "images.parquet", "study.yml", "manifest.json"])
+def test_what_has_the_name_of_a_file_is_moved_aside(
+    study: Study, calm: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    store = Store(shutil.copytree(calm, tmp_path / "a" / "runs" / calm.name))
+    path = store.path / name
+    path = sorted(path.iterdir())[1] if path.is_dir() else path
+    OCCUPIERS[how](path)
+    run = run_study(study, store.path.parent, workers=1)
+    inner = path.relative_to(store.path).as_posix()
+    assert run.damaged == [inner]
+    place = store.path / "moved-aside" / path.name
+    assert f"{inner} was no file of the run and is now {place}." in run.notes
+    assert os.path.lexists(place)
+    assert how != "folder" or (place / "mine.txt").read_text() == "kept"
+    shutil.rmtree(store.path / "moved-aside")
+    kept = contents(calm)
+    assert contents(store.path) == kept
+    assert verify_store(store.path).good
+    again = run_study(study, store.path.parent, workers=1)
+    assert (again.finished, again.notes) == (0, [])
+
+
+def test_two_things_of_one_name_are_both_kept(study: Study, store: Store) -> None:
+    shards = sorted(store.rows.iterdir())[0], sorted(store.curves.iterdir())[0]
+    for shard in shards:
+        shard.unlink()
+        shard.mkdir()
+    run_study(study, store.path.parent, workers=1)
+    assert len(list((store.path / "moved-aside").iterdir())) == 2
+
+
+@pytest.mark.parametrize("change", ["changed", "removed"])
+def test_a_restored_study_file_is_counted_and_named(
+    study: Study, calm: Path, store: Store, change: str
+) -> None:
+    if change == "removed":
+        store.study_path.unlink()
+    else:
+        store.study_path.write_text(store.study_path.read_text() + "# mine")
+    run = run_study(study, store.path.parent, workers=1)
+    assert run.damaged == ["study.yml"]
+    assert run.notes == ["1 file was damaged or missing, and made again: study.yml."]
+    assert contents(store.path) == contents(calm)
+
+
+def test_a_missing_table_is_counted_and_named(study: Study, calm: Path, store: Store) -> None:
+    store.regions_path.unlink()
+    assert run_study(study, store.path.parent, workers=1).damaged == ["regions.parquet"]
     assert contents(store.path) == contents(calm)
 
 
@@ -172,8 +258,9 @@ def test_a_damaged_manifest_is_made_anew_and_told(study: Study, store: Store, ho
         open_results(store.path)
     run = run_study(study, store.path.parent, workers=1)
     assert (run.stored, run.finished) == (6, 0)
+    assert run.damaged == ["manifest.json"]
     assert run.notes == [
-        f"{path} was damaged and is made anew; what it told of earlier runs is lost."
+        f"{path} was damaged and is made again; what it told of earlier runs is lost."
     ]
     assert store.tasks() == keys
     assert len(store.manifest()["runs"]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import sightline.executors.local as local
 import sightline.runner.work as work
+from sightline.cli import app
 from sightline.executors import Run, RunError, Watch, run_study
 from sightline.executors.processes import Died
 from sightline.records import InputError
@@ -230,7 +233,11 @@ def test_too_little_memory_halves_the_batch_of_that_model(
     assert vit.equals(rows_of(by_one, "demo/vit"))
     old = rows_of(calm, "demo/vit")
     assert not set(vit["rules"].to_pylist()) & set(old["rules"].to_pylist())
-    assert run.store.manifest()["batches"] == {"demo/vit": 1}
+    manifest = run.store.manifest()
+    assert manifest["batches"] == manifest["runs"][-1]["batches"] == {"demo/vit": 1}
+    result = CliRunner().invoke(app, ["digest", str(store)])
+    assert re.fullmatch(r"[0-9a-f]{64}\n", result.stdout)
+    assert "Note: demo/vit took 1 images at once for lack of memory" in result.stderr
 
 
 def test_a_smaller_batch_is_remembered(
@@ -242,7 +249,10 @@ def test_a_smaller_batch_is_remembered(
     before = table_bytes(first.store.path)
     monkeypatch.undo()  # memory is there again
     again = run_study(memory_study(), tmp_path, workers=1)
-    assert (again.stored, again.finished, again.notes) == (2, 0, [])
+    assert (again.stored, again.finished) == (2, 0)
+    assert again.notes == [
+        "demo/vit is given 3 images at once, since an earlier run was out of memory with more."
+    ]
     assert {source.batch for source in again.plan.sources if source.model == "demo/vit"} == {3}
     assert table_bytes(again.store.path) == before
     assert again.store.manifest()["batches"] == {"demo/vit": 3}

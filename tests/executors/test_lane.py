@@ -12,7 +12,8 @@ import pytest
 
 from sightline.executors.lane import STEPS, Failed, Finished, Lane, Left
 from sightline.records import InputError
-from sightline.runner import BadImageError, Done, OutOfMemoryError, Task
+from sightline.records.errors import OutOfMemoryError
+from sightline.runner import BadImageError, Done, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

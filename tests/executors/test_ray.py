@@ -26,8 +26,9 @@ from sightline.executors.ray_cluster import ENV, Cluster, _sweep
 from sightline.executors.ray_notes import Notes
 from sightline.executors.ray_worker import Job, RayWorker, _Turns, pack_tasks, unpack_events
 from sightline.records import InputError, MissingPackageError
+from sightline.records.errors import OutOfMemoryError
 from sightline.results.digest import results_digest
-from sightline.runner import Done, OutOfMemoryError, Worker
+from sightline.runner import Done, Worker
 from sightline.store import Store, create_store
 from sightline.store.lock import is_held
 from sightline.study import Engine

@@ -241,11 +241,11 @@ def test_a_model_that_reads_one_patch_gives_a_map_there(method: str) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "said"),
     [
-        ("lime", {"samples": 0}, "samples must be a whole number, 1 or more, got 0"),
+        ("lime", {"samples": 0}, "samples must be a whole number, from 1 to [\\d,]+, got 0"),
         ("lime", {"ridge": -1}, "ridge must be a number, 0 or more, got -1"),
         ("lime", {"width": 0}, "width must be a number, 1e-06 or more, got 0"),
-        ("lime", {"segments": 0}, "segments must be a whole number, 1 or more, got 0"),
-        ("kernel_shap", {"samples": 1}, "samples must be a whole number, 2 or more, got 1"),
+        ("lime", {"segments": 0}, "segments must be a whole number, from 1 to [\\d,]+, got 0"),
+        ("kernel_shap", {"samples": 1}, "samples must be a whole number, from 2 to [\\d,]+, got 1"),
         ("kernel_shap", {"compactness": 0}, "compactness must be a number, 1e-06 or more, got 0"),
         ("kernel_shap", {"baseline": "sky"}, "baseline must be one of .* got 'sky'"),
     ],
@@ -297,5 +297,5 @@ def test_samples_of_all_images_run_in_full_batches(method: str) -> None:
 
 @pytest.mark.parametrize("name", ["lime", "kernel_shap"])
 def test_more_segments_than_a_fit_can_hold(name: str) -> None:
-    with pytest.raises(InputError, match="segments must be at most 2,000, got 1,000,000"):
+    with pytest.raises(InputError, match=r"segments must be .* from 1 to 2,000, got 1000000"):
         explain(linear(), IMAGES[0], name, params={"segments": 1_000_000})

@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 
 from sightline.analysis.sanity import cascade_table, sanity_table
+from sightline.data import write_csv
 from sightline.figures import FIGURES
 from sightline.records import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures, _feeds_detection
@@ -29,7 +30,7 @@ from sightline.report._feeds_curves import _annotated
 from sightline.report._feeds_scores import _feature_metric
 from sightline.report._lines import _equal_baselines
 from sightline.report._pictures import _diverse, _of_classes, _reduced, said
-from sightline.report.plates import PICTURE_DPI, Wanted, save_figure, wanted_figures, write_csv
+from sightline.report.plates import DIGITS, PICTURE_DPI, Wanted, save_figure, wanted_figures
 from sightline.report.scores import read_scores
 from sightline.results import open_detection, open_results
 from sightline.store import task_name
@@ -119,7 +120,7 @@ def test_every_figure_of_the_demo(
     assert len(drawn.data)
     assert drawn.about
     assert "\n" not in drawn.about
-    write_csv(drawn.data, mine.with_suffix(".csv"))
+    write_csv(drawn.data, mine.with_suffix(".csv"), digits=DIGITS)
     for ending in ("svg", "csv"):
         assert (
             mine.with_suffix(f".{ending}").read_bytes() == Path(f"{theirs}.{ending}").read_bytes()

@@ -371,16 +371,6 @@ def test_file_names_are_told_apart_also_where_case_does_not_count() -> None:
     assert plates._slugs(names) == ["a_b", "a_b_2", "A_b_3", "unnamed", "unnamed_2", "x" * 120]
 
 
-def test_texts_of_tables_are_no_formulas(tmp_path: Path) -> None:
-    texts = ["=1+1", "@x", "+1", "-1+cmd|' /C'!A0", "-a.png", "a=b", "\t=1", None]
-    table = pd.DataFrame({"text": texts, "value": [-1.0] * len(texts)})
-    plates.write_csv(table, tmp_path / "t.csv")
-    lines = (tmp_path / "t.csv").read_text("utf-8").splitlines()[1:]
-    assert lines == ["'=1+1,-1", "'@x,-1", "'+1,-1", "'-1+cmd|' /C'!A0,-1", "-a.png,-1", "a=b,-1",
-                     "'\t=1,-1", ",-1"]  # fmt: skip
-    assert table["text"].tolist()[:-1] == texts[:-1]
-
-
 @pytest.mark.usefixtures("few_figures")
 def test_another_metric_leads(given: Path, tmp_path: Path) -> None:
     made = write_report(given, tmp_path / "report", metric="coverage", formats=())

@@ -14,10 +14,12 @@ import torch
 from sightline.maps import explain
 from sightline.metrics import score_maps
 from sightline.records import InputError, Sample
-from sightline.runner import BadImageError, Chunk, OutOfMemoryError, Shelf, Task, Worker, plan_study
+from sightline.records.errors import OutOfMemoryError
+from sightline.records.memory import is_out_of_memory
+from sightline.runner import BadImageError, Chunk, Shelf, Task, Worker, plan_study
 from sightline.runner import work as module
 from sightline.runner.scoring import Scored
-from sightline.runner.work import _Images, _is_out_of_memory
+from sightline.runner.work import _Images
 from sightline.store import Store, create_store
 from sightline.store.shards import StoredMaps, read_maps
 from sightline.study import Study
@@ -436,12 +438,12 @@ OTHER: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", LACKING)
 def test_a_lack_of_memory_is_recognised(name: str) -> None:
-    assert _is_out_of_memory(LACKING[name]())
+    assert is_out_of_memory(LACKING[name]())
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_other_errors_are_none(name: str) -> None:
-    assert not _is_out_of_memory(OTHER[name]())
+    assert not is_out_of_memory(OTHER[name]())
 
 
 def test_a_model_without_memory_says_so(

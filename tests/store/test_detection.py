@@ -25,7 +25,6 @@ from sightline.store.detection_parts import DetectionParts, thin_curve
 from sightline.store.lock import hold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -140,7 +139,7 @@ def _break(patch: pytest.MonkeyPatch, fails_at: int | str) -> None:
     if isinstance(fails_at, int):
         seen: list[Path] = []
 
-        def whole(path: Path, content: Callable[..., object]) -> None:
+        def whole(path: Path, content: bytes) -> None:
             seen.append(path)
             if len(seen) > fails_at:
                 raise OSError("full")

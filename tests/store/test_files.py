@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.records import kill_points
 from sightline.store import Store, create_store, write_whole
 
 if TYPE_CHECKING:
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
 HALF = """
 import sys, time
 from pathlib import Path
+from sightline.records import kill_points
 from sightline.store import write_whole
 
-def write(file):
-    file.write(b"half")
-    file.flush()
-    print("half", flush=True)
-    time.sleep(60)
+def stay(point):
+    if point == "file:half":
+        print("half", flush=True)
+        time.sleep(60)
 
-write_whole(Path(sys.argv[1]), write)
+kill_points.hook = stay
+write_whole(Path(sys.argv[1]), b"half" + b"rest")
 """
 # Writes one name again and again, each time with one letter only.
 AGAIN = """
@@ -36,7 +38,7 @@ from pathlib import Path
 from sightline.store import write_whole
 
 for _ in range(60):
-    write_whole(Path(sys.argv[1]), lambda file: file.write(sys.argv[2].encode() * 200_000))
+    write_whole(Path(sys.argv[1]), sys.argv[2].encode() * 200_000)
 """
 
 
@@ -44,14 +46,14 @@ def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def fails(file: BinaryIO) -> None:
-    file.write(b"half")
-    raise OSError(28, "No space left on device")
+def fail_half(point: str) -> None:
+    if point == "file:half":
+        raise OSError(28, "No space left on device")
 
 
 def test_a_file_gets_all_that_was_written(tmp_path: Path) -> None:
     content = os.urandom(300_000)
-    write_whole(tmp_path / "a.bin", lambda file: file.write(content))
+    write_whole(tmp_path / "a.bin", content)
     assert (tmp_path / "a.bin").read_bytes() == content
     assert names(tmp_path) == ["a.bin"]
 
@@ -68,33 +70,41 @@ def test_the_name_is_given_when_all_is_on_the_disk(
         real(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    write_whole(path, lambda file: file.write(b"x"))
+    write_whole(path, b"x")
     assert seen == [(False, False), (True, True)]
 
 
-def test_a_writer_that_raises_leaves_no_file(tmp_path: Path) -> None:
+def test_a_writer_that_raises_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kill_points, "hook", fail_half)
     with pytest.raises(OSError, match="No space"):
-        write_whole(tmp_path / "a", fails)
+        write_whole(tmp_path / "a", b"content")
     assert names(tmp_path) == []
 
 
-def test_a_writer_that_raises_leaves_the_old_file(tmp_path: Path) -> None:
-    write_whole(tmp_path / "a", lambda file: file.write(b"old"))
+def test_a_writer_that_raises_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "a", b"old")
+    monkeypatch.setattr(kill_points, "hook", fail_half)
     with pytest.raises(OSError, match="No space"):
-        write_whole(tmp_path / "a", fails)
+        write_whole(tmp_path / "a", b"content")
     assert (tmp_path / "a").read_bytes() == b"old"
     assert names(tmp_path) == ["a"]
-    write_whole(tmp_path / "a", lambda file: file.write(b"new"))
+    monkeypatch.undo()
+    write_whole(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
-def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
-    def stop(file: BinaryIO) -> None:
-        file.write(b"half")
-        raise KeyboardInterrupt
+def test_an_interrupt_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(point: str) -> None:
+        if point == "file:half":
+            raise KeyboardInterrupt
 
+    monkeypatch.setattr(kill_points, "hook", stop)
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "a", stop)
+        write_whole(tmp_path / "a", b"content")
     assert names(tmp_path) == []
 
 
@@ -106,7 +116,8 @@ def test_what_a_killed_writer_leaves_is_no_shard_and_is_cleaned(tmp_path: Path) 
         assert process.stdout is not None
         assert process.stdout.readline() == "half\n"
         process.send_signal(signal.SIGKILL)
-    assert len(names(store.rows)) == 1
+    (left,) = store.rows.iterdir()
+    assert left.read_bytes() == b"half"
     assert store.done() == set()
     assert not path.exists()
     store.clean()
@@ -133,7 +144,7 @@ def test_clean_without_folders_does_nothing(tmp_path: Path) -> None:
 def test_two_writers_of_one_name_never_mix(tmp_path: Path) -> None:
     """Whoever looks sees the whole content of one of them."""
     path = tmp_path / "a"
-    write_whole(path, lambda file: file.write(b"a" * 200_000))
+    write_whole(path, b"a" * 200_000)
     both = [
         subprocess.Popen([sys.executable, "-c", AGAIN, str(path), letter]) for letter in ("a", "b")
     ]

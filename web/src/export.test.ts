@@ -11,6 +11,15 @@ describe("csvOf", () => {
     expect(csvOf({ columns: ["a"], rows: [['say "x", y\nz']] })).toBe('a\r\n"say ""x"", y\nz"\r\n');
   });
 
+  it("escapes text that a spreadsheet would run, in cells and in names of columns", () => {
+    const texts = ["=1+1", "@x", "+cmd", "-cmd", "\t=1", "\r", "\n=1", "-1.5", "+2e3", "-.5", "a=b"];
+    const lines = texts.map((text) => csvOf({ columns: [text], rows: [[text]] }));
+    const escaped = lines.filter((line) => /^"?'/.test(line)).length;
+    expect(escaped).toBe(7);
+    expect(lines[1]).toBe("'@x\r\n'@x\r\n");
+    expect(csvOf({ columns: ["a"], rows: [[-1.5]] })).toBe("a\r\n-1.5\r\n");
+  });
+
   it("keeps every digit", () => {
     expect(csvOf({ columns: ["a"], rows: [[0.1234567890123456]] })).toContain("0.1234567890123456");
   });

@@ -28,9 +28,12 @@ const STYLES = [
   "paint-order",
 ] as const;
 
+// Text that a spreadsheet would run as a formula, as `escape_formula` of the library has it.
+const FORMULA = /^(?:[=@\t\r\n]|[+-](?!(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$))/i;
+
 function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
-  const text = String(cell);
+  const text = typeof cell === "string" && FORMULA.test(cell) ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

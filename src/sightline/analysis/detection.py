@@ -71,7 +71,7 @@ def write_detection_report(
     except OSError as error:
         raise InputError(f"{out}: the folder cannot be made: {error}") from error
     content = json.dumps(parts.summary, indent=1, allow_nan=False).encode()
-    write_whole(out / "results.json", lambda file: file.write(content))
+    write_whole(out / "results.json", content)
     written = [out / "results.json"]
     for name, table in detection_tables(parts).items():
         written.append(out / f"{name}.csv")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.analysis.image_maps import ImageMap, maps_or_why, maps_over, raster_over, score_over
+from sightline.data.csv_files import write_csv
 from sightline.data.outputs import replacing
 from sightline.records import Annotation, InputError, Sample, to_image_id
 
@@ -177,7 +178,7 @@ class Analysis:
             formats = ("png", "svg") if name.startswith("all_methods") else ("png",)
             files += save(figure, folder / name, formats, dpi=dpi)
         with replacing(folder / "metrics.csv") as part:
-            self.scores.to_csv(part, index=False)
+            write_csv(self.scores, part)
         return (*files, folder / "metrics.csv")
 
 

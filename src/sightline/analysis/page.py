@@ -110,7 +110,7 @@ def write_page(report: SparsityReport, path: str | os.PathLike[str]) -> Path:
     place = Path(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     text = sparsity_page(report)
-    write_whole(place, lambda file: file.write(text.encode()))
+    write_whole(place, text.encode())
     return place
 
 

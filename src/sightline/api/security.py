@@ -2,6 +2,8 @@
 
 - Bound to this machine (127.0.0.1), no token is needed. The Host header must name this machine, so
   that a web page of somebody else cannot reach the service under a name of its own (DNS rebinding).
+- A request names one host: two Host headers, or an address of another host than Host names, are
+  refused.
 - Bound to anything else, every path needs the token, the app's files included: as
   ``Authorization: Bearer …``, or once as ``?token=…``, which sets a cookie that scripts cannot
   read.
@@ -17,7 +19,7 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse
@@ -27,7 +29,10 @@ from sightline.api.problems import problem_response, unexpected
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Guard", "SECURE", "is_loopback"]
+__all__ = ["Guard", "SECURE", "TARGET", "is_loopback"]
+
+TARGET = "sightline.target"
+"""Key of an ASGI scope: the target of a request as it was sent, which may be a whole address."""
 
 SECURE = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob: data:; "
@@ -101,6 +106,12 @@ class Guard:
             raise  # for the server's log; the connection is cut where it was too late to tell
 
     async def _answer(self, scope: Scope, receive: Receive, sending: _Securing) -> None:
+        if refusal := _find_host_conflict(scope):
+            await problem_response(400, refusal, "Host")(scope, receive, sending)
+            return
+        if scope["path"].startswith(("http:", "https:")):  # h11 leaves the address as it was sent
+            path = urlsplit(scope["raw_path"].decode("ascii")).path or "/"
+            scope = {**scope, "path": unquote(path), "raw_path": path.encode("ascii")}
         if self.token is None:
             await self._by_host(scope, receive, sending)
             return
@@ -169,6 +180,40 @@ def _host_name(host: str) -> str:
     name, colon, port = host.rpartition(":")
     bare = name if colon and port.isdigit() and not host.endswith("]") else host
     return bare.lower()
+
+
+def _find_host_conflict(scope: Scope) -> str:
+    """Return why a request does not name one host; "" where it does.
+
+    Proxies and servers differ in which of two names they believe: whoever sends two may want one
+    to be checked and the other to be used.
+    """
+    hosts = Headers(scope=scope).getlist("host") or [""]
+    if len(hosts) > 1:
+        return f"a request has one Host header; got {len(hosts)}"
+    target = scope.get(TARGET) or scope.get("raw_path") or b"/"
+    if target.startswith((b"/", b"?")) or target == b"*":
+        return ""
+    shown = repr(target[:100].decode("latin-1"))
+    try:
+        url = urlsplit(target.decode("ascii"))
+        same = _split_host(url.netloc, url.scheme) == _split_host(hosts[0], url.scheme)
+    except ValueError:  # no number of a port, no ASCII
+        same = False
+    if same and url.scheme in ("http", "https"):
+        return ""
+    return f"the address that is asked for must be of the host that Host names; got {shown}"
+
+
+def _split_host(host: str, scheme: str) -> tuple[str, int]:
+    """Return the name and port that a Host header, or the address of a request, means.
+
+    >>> _split_host("LOCALHOST", "http"), _split_host("[::1]:8000", "http")
+    (('localhost', 80), ('[::1]', 8000))
+    """
+    name = _host_name(host)
+    port = host[len(name) + 1 :]
+    return name, int(port) if port else {"https": 443}.get(scheme, 80)
 
 
 def _cookie(headers: Headers, name: str) -> str:

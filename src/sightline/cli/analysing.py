@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.explaining import load_fitted, read_indices
-from sightline.cli.option_words import TARGET_HELP, check_target, read_option, read_target
+from sightline.cli.option_words import (
+    ANNOTATIONS_HELP,
+    TARGET_HELP,
+    check_target,
+    read_option,
+    read_target,
+)
 from sightline.cli.options import (
     DeviceOption,
     FitOption,
@@ -40,9 +46,11 @@ _REGIONS, _MAPS = 12, 6
 def analyse(
     image: Annotated[Path, typer.Argument(help="Image to analyse.")],
     annotations: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--annotations", "-a", help="File of annotations, the image's among them, for scores."
+            "--annotations",
+            "-a",
+            help=f"Annotations, the image's among them, for scores. {ANNOTATIONS_HELP}.",
         ),
     ] = None,
     model: ModelOption = "demo/vit",
@@ -116,7 +124,7 @@ def _percents(text: str) -> list[float]:
 
 
 def _analyse(
-    files: tuple[Path, Path | None],
+    files: tuple[Path, str | None],
     way: tuple[str, str | None, str | None, str | None],
     target: str,
     asked: dict[str, Any],

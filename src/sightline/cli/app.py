@@ -1,5 +1,6 @@
 """The program: its commands in their order, and what errors end as."""
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -30,8 +31,11 @@ from sightline.cli import (
     tables,
     verifying,
 )
+from sightline.cli._supervising import SUPERVISED, run_supervised
 from sightline.cli.printing import printable, show_log
 from sightline.records import SightlineError
+from sightline.records.errors import OutOfMemoryError
+from sightline.records.memory import describe_error, find_memory_error, get_address_space_limit
 
 __all__ = ["app", "main"]
 
@@ -71,18 +75,42 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
+            return self._invoke(ctx)
+        except (BrokenPipeError, typer.Exit):
             raise
-        except (SightlineError, OSError) as error:
+        except Exception as error:
+            if (shortage := find_memory_error(error)) is not None:
+                typer.echo(f"error: {printable(_describe_shortage(shortage))}", err=True)
+                raise typer.Exit(1) from error
+            if not isinstance(error, SightlineError | OSError):
+                if get_address_space_limit() is None:
+                    raise
+                # Libraries that cannot allocate raise errors of any kind.
+                typer.echo(f"error: {printable(type(error).__name__)}: {error}", err=True)
+                raise typer.Exit(1) from error
             typer.echo(f"error: {printable(str(error))}", err=True)
             raise typer.Exit(2) from error
+
+    def _invoke(self, ctx: Any) -> Any:
+        """Run a command; name the extra of a package that is missing."""
+        try:
+            return super().invoke(ctx)
         except ModuleNotFoundError as error:
             if error.name not in _EXTRAS:
                 raise
             line = f"pip install 'sightline[{_EXTRAS[error.name]}]'"
             typer.echo(f"error: this needs {error.name}: {line}", err=True)
             raise typer.Exit(2) from error
+
+
+def _describe_shortage(error: BaseException) -> str:
+    """Return what a lack of memory ends a command with."""
+    if isinstance(error, OutOfMemoryError):
+        return str(error)
+    return (
+        f"out of memory or address space: {describe_error(error)}. What is stored is kept; with "
+        "fewer workers or a smaller batch less is needed"
+    )
 
 
 app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False)
@@ -100,6 +128,9 @@ def main() -> None:
     ...     main()
     sightline ...
     """
+    limit = get_address_space_limit()
+    if limit is not None and SUPERVISED not in os.environ:
+        raise SystemExit(run_supervised(limit))
     app()
 
 

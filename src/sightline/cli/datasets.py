@@ -2,15 +2,18 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sightline.cli.option_words import read_option
-from sightline.cli.printing import own_name, progress, show, show_json
+from sightline.cli.printing import own_name, printable, progress, show, show_json
 from sightline.cli.tables import report_blocks
 from sightline.records import InputError
 from sightline.records.choices import Labelling
+
+if TYPE_CHECKING:
+    from sightline.data import Dataset, Report
 
 __all__ = ["facades", "inspect"]
 
@@ -64,6 +67,8 @@ def inspect(
     A record or an image that does not fit is an error, unless told to skip bad ones.
 
     Image files that are missing are counted: maps can be scored without them.
+
+    The exit status is 1 where no image can be used: all are missing or bad, or there is none.
     """
     from sightline.data.contact import check_sheet_path, write_contact_sheet
     from sightline.data.datasets import load_dataset
@@ -89,6 +94,24 @@ def inspect(
         show(*report_blocks(report, show_all, with_beside=split is None))
         show(*_folder_of_that_name(name, path))
         show(*([f"Contact sheet: {figure}"] if figure else []))
+    if not report.usable:
+        typer.echo(f"error: {printable(_describe_unusable(dataset, report))}", err=True)
+        raise typer.Exit(1)
+
+
+def _describe_unusable(dataset: "Dataset", report: "Report") -> str:
+    """Say why no image is there to be looked at, and where the first one was looked for."""
+    if report.images and len(report.missing) == report.images:
+        first = dataset.by_id(report.missing[0]).path
+        looked = "" if first is None else f"; the first would be {first}"
+        return f"all image files ({report.images:,}) are missing{looked}"
+    counts = {
+        "missing": report.missing,
+        "with a problem": report.problems,
+        "records left out": report.skipped,
+    }
+    told = [f"{len(found):,} {what}" for what, found in counts.items() if found]
+    return f"no image can be used: {', '.join(told) or 'there is none'}"
 
 
 def _check_kind(name: str, path: Path | None) -> None:

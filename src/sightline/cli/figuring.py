@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sightline.cli.explaining import Options
-from sightline.cli.option_words import number_or_word
+from sightline.cli.option_words import ANNOTATIONS_HELP, number_or_word
 from sightline.cli.printing import progress, show
 from sightline.records import InputError
 
@@ -81,8 +81,11 @@ def figure(
         ),
     ] = None,
     annotations: Annotated[
-        Path | None,
-        typer.Option(help="File of annotations, the image's among them, for outlines and scores."),
+        str | None,
+        typer.Option(
+            help="Annotations, the image's among them, for outlines and scores. "
+            f"{ANNOTATIONS_HELP}."
+        ),
     ] = None,
     formats: Annotated[
         str | None,
@@ -126,7 +129,7 @@ def figure(
 def _of_image(
     name: str,
     options: Options,
-    scoring: tuple[Path | None, str | None],
+    scoring: tuple[str | None, str | None],
     out: Path | None,
     formats: str | None,
     dpi: int,

@@ -9,6 +9,7 @@ import numpy as np
 
 from sightline.analysis.image_maps import ImageMap, maps_over, raster_over, score_over
 from sightline.cli.explaining import Made, Options, make_maps
+from sightline.cli.option_words import read_annotation_option
 from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ class Asked(NamedTuple):
     options
         Of the maps, as those of `sightline explain`.
     annotations
-        The file of annotations, the image's among them; None where nothing is annotated.
+        Annotations, the image's among them, as --annotations says; None where there are none.
     metric
         That is written over each map; the energy inside unless given.
     """
 
     options: Options
-    annotations: Path | None = None
+    annotations: str | None = None
     metric: str | None = None
 
 
@@ -100,21 +101,20 @@ def draw_of_image(name: str, asked: Asked, move: Move) -> Drawn:
     return Drawn(OF_IMAGES[name](view), view.scores, view.head)
 
 
-def annotation_of(image: Path, file: Path | None) -> Annotation | None:
-    """Return what a file says is annotated on an image, found by its name."""
-    from sightline.data import read_annotations
+def annotation_of(image: Path, annotations: str | None) -> Annotation | None:
+    """Return what --annotations says of an image, found by its name."""
     from sightline.records import to_image_id
 
-    if file is None:
+    if annotations is None:
         return None
-    known = read_annotations(file)
+    known = read_annotation_option(annotations, "--annotations")
     name, stem = to_image_id(image.name), to_image_id(image.stem)
     if name in known:
         return known[name]
     fitting = [one for one in known if one == stem or one.rpartition(".")[0] == stem]
     if len(fitting) != 1:
         many = f"several fit: {', '.join(fitting[:3])}" if fitting else f"it has {_first(known)}"
-        raise InputError(f"--annotations {file}: has no image {image.name}; {many}")
+        raise InputError(f"--annotations {annotations}: has no image {image.name}; {many}")
     return known[fitting[0]]
 
 

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from sightline.records import InputError, SightlineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from sightline.data.choice import DataChoice
     from sightline.data.dataset import Dataset
     from sightline.maps.targets import Target
     from sightline.models import Model
+    from sightline.records import Annotation
 
 __all__ = [
+    "ANNOTATIONS_HELP",
     "DATA_EXAMPLE",
     "TARGET_HELP",
     "check_target",
@@ -25,6 +27,7 @@ __all__ = [
     "name_in_store",
     "number_or_word",
     "open_choice",
+    "read_annotation_option",
     "read_ids",
     "read_option",
     "read_target",
@@ -32,6 +35,12 @@ __all__ = [
 ]
 
 DATA_EXAMPLE = "facades,count=2000,seed=1 or folder:PATH,split=train"
+
+ANNOTATIONS_HELP = (
+    "A file (COCO JSON, Sightline's plain JSON, or CSV), a folder whose files show which data set "
+    "it is, or a data set with its options: voc:PATH, cub:PATH,regions=box, yolo:PATH,split=val, "
+    "facades,count=40"
+)
 
 TARGET_HELP = (
     "What to explain: predicted (the most likely class), a class by name or number, embedding "
@@ -189,6 +198,36 @@ def data_choice(text: str, option: str) -> DataChoice:
     if count is not None and (type(count) is not int or count < 1):
         raise InputError(f"{option} {text}: count must be 1 or more, got {count!r}")
     return DataChoice(name, path, None if split is None else str(split), count, options)
+
+
+def read_annotation_option(text: str, option: str) -> Mapping[str, Annotation]:
+    """Return annotations by image id: of a file, of a folder, or of NAME[:PATH][,option=value…].
+
+    What exists is taken as a path.
+
+    Raises
+    ------
+    InputError
+        If it is none of them, or cannot be read; the message names the file or the option.
+    """
+    from sightline.data import DATASETS, read_annotations, recognise_folder
+    from sightline.data.choice import DataChoice
+
+    path = Path(text)
+    if text and path.is_dir():
+        try:
+            kind = recognise_folder(path)
+        except InputError as error:
+            raise InputError(f"{option} {error}") from error
+        return open_choice(DataChoice(kind, text), option).annotations()
+    name = re.split("[:,]", text, maxsplit=1)[0]
+    if text and path.exists():
+        return read_annotations(path)
+    if name in DATASETS or (name != text and name.isidentifier()):
+        return open_choice(data_choice(text, option), option).annotations()
+    if path.suffix.lower() in (".json", ".csv"):
+        return read_annotations(path)  # which says what is wrong with it
+    raise InputError(f"{option} {text}: no such file or folder, and no data set ({DATA_EXAMPLE})")
 
 
 def open_choice(choice: DataChoice, option: str) -> Dataset:

@@ -277,5 +277,12 @@ def diff(
 def digest(store: Annotated[Path, _STORE]) -> None:
     """Print a hash of all scores with their keys: equal for equal results."""
     from sightline.results import results_digest
+    from sightline.store import open_store
 
     typer.echo(results_digest(store))
+    for name, batch in open_store(store).manifest().get("batches", {}).items():
+        typer.echo(
+            f"Note: {name} took {batch} images at once for lack of memory; last digits of values "
+            "depend on that.",
+            err=True,
+        )

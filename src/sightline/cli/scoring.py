@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, cast
 
 import typer
 
-from sightline.cli.option_words import split_commas
+from sightline.cli.option_words import (
+    ANNOTATIONS_HELP,
+    read_annotation_option,
+    split_commas,
+)
 from sightline.cli.printing import progress, show, show_json
 from sightline.cli.tables import notes, score_report, summary_table
 from sightline.records import InputError
@@ -26,9 +30,7 @@ def score(
             "or one .npz or .safetensors file with a map per image."
         ),
     ],
-    annotations: Annotated[
-        Path, typer.Option("--annotations", "-a", help="COCO JSON, Sightline's plain JSON, or CSV.")
-    ],
+    annotations: Annotated[str, typer.Option("--annotations", "-a", help=f"{ANNOTATIONS_HELP}.")],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -94,7 +96,6 @@ def score(
     from sightline.data import (
         check_table_path,
         open_maps,
-        read_annotations,
         score_by_image,
         write_table,
     )
@@ -103,7 +104,7 @@ def score(
         check_table_path(out)
     with open_maps(maps, channels) as files, progress("Scoring") as move:
         read = choose_sign(sign, files.signs)
-        known = read_annotations(annotations)
+        known = read_annotation_option(annotations, "--annotations")
         check_named_by_image(files, known, maps)
         scores = score_by_image(
             files,

@@ -105,13 +105,21 @@ def _server(create: Callable[[], Any]) -> Any:
         told = "sightline serve needs uvicorn: pip install 'sightline[web]'"
         raise MissingPackageError(told) from error
 
+    from sightline.api.connections import ConnectionLimits, build_protocol
+
     _share_memory()
     # fastapi hides this one for a moment at a time, which other threads can cut short
     warnings.filterwarnings("ignore", "The 'alias' attribute", UserWarning)
     app = create()
     app.state.service.when_warm = _settle
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+        app,
+        http=build_protocol(ConnectionLimits()),
+        ws="none",  # the service has none, and what is no HTTP would pass the limits by
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
     )
     server = uvicorn.Server(config)
 

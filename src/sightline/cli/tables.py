@@ -87,10 +87,15 @@ def summary_table(scores: "ImageScores") -> "Table":
 
 def notes(scores: "ImageScores") -> Iterator[str]:
     """Yield a line about each kind of thing that was left out."""
-    dropped = [f"{image} #{region.index} ({region.label})" for image, region in scores.dropped]
+    hidden: list[str] = []
+    outside: list[str] = []
+    for image, region in scores.dropped:
+        names = hidden if "hidden" in region.flags else outside
+        names.append(f"{image} #{region.index} ({region.label})")
     yield from listed("Images without a map", scores.images_without_map)
     yield from listed("Maps without an annotation", scores.maps_without_annotation)
-    yield from listed("Regions outside their image, dropped", dropped)
+    yield from listed("Regions outside their image, dropped", outside)
+    yield from listed("Regions out of sight, dropped", hidden)
 
 
 def score_report(scores: "ImageScores", out: Path | None, read: "ReadAs") -> dict[str, Any]:

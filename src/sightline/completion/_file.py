@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sightline.records import InputError
+from sightline.records.kill_points import reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,19 +104,36 @@ def make(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
         with translated(path):
             connection = sqlite3.connect(part, isolation_level=None)
             try:
+                reach("review-file:opened")
                 with transaction(connection):
                     for statement in _statements():
                         connection.execute(statement)
+                    reach("review-file:half")
                     fill(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
             finally:
                 connection.close()
+        reach("review-file:synced")
         _name(part, path)
-    except FileExistsError:
-        raise InputError(f"{path}: there is a review already; give another folder") from None
+        reach("review-file:renamed")
+    except (FileExistsError, InputError) as error:
+        if not path.exists():
+            raise
+        # Whoever was quicker has removed our part, whatever SQLite says of it.
+        told = f"{path}: there is a review already; give another folder"
+        raise InputError(told) from (None if isinstance(error, FileExistsError) else error)
     finally:
         part.unlink(missing_ok=True)
+        if path.exists():
+            _remove_parts(path)
     _sync_folder(path.parent)
+
+
+def _remove_parts(path: Path) -> None:
+    """Remove what others have left who were killed while they made a review that is there now."""
+    for part in path.parent.glob(f".{escape(path.name)}.*.part*"):
+        with suppress(OSError):  # another process may be about to find out
+            part.unlink()
 
 
 def _name(part: Path, path: Path) -> None:
@@ -215,8 +234,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Do everything inside or nothing; others may not write meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
     try:
+        reach("review:begun")
         yield
+        reach("review:before-commit")
         connection.execute("COMMIT")
+        reach("review:after-commit")
     except BaseException:
         if connection.in_transaction:  # a full disk may have ended it
             connection.execute("ROLLBACK")

@@ -27,6 +27,7 @@ from sightline.data.formats.checks import number, show, text
 from sightline.data.formats.plain import read_region
 from sightline.data.writing import region_record
 from sightline.records import Annotation, InputError, Taxonomy, UnknownNameError
+from sightline.records.kill_points import reach
 
 if TYPE_CHECKING:
     import os
@@ -342,7 +343,9 @@ class Journal:
             _rules.check(connection, event, self.images.get(event.image_id), item, before)
             _check_expected(connection, event, key, expected, before)
             _rules.check_undo(event, about)
-            return _insert(connection, event, about, regions, before)
+            stored = _insert(connection, event, about, regions, before)
+        reach("review:before-answer")
+        return stored
 
     def _item_of(self, connection: sqlite3.Connection, event: Event) -> Item | None:
         """Return the proposal that an event is about, if it is about one."""
@@ -388,6 +391,7 @@ def _insert(
         "seconds, comment, before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         values,
     )
+    reach("review:executed")
     return stored
 
 
@@ -492,6 +496,7 @@ def _add_once(
     if found is None:
         sql = f"INSERT INTO {table} (id, image_id, json) VALUES (?, ?, ?)"  # noqa: S608
         connection.execute(sql, (name, image_id, _dump(record)))
+        reach("review:executed")
         return 1
     if not _alike(json.loads(found[0]), json.loads(_dump(record))):
         raise InputError(f"{table[:-1]} {name!r} is there already, and says something else")

@@ -3,8 +3,9 @@
 from sightline.data.annotations import AnnotationFile, read_annotation_file, read_annotations
 from sightline.data.by_image import ImageScores, Summary, score_by_image
 from sightline.data.contact import contact_sheet, write_contact_sheet
+from sightline.data.csv_files import CSVWriter, escape_formula, write_csv
 from sightline.data.dataset import Dataset, from_annotations
-from sightline.data.datasets import DATASETS, DatasetSpec, load_dataset
+from sightline.data.datasets import DATASETS, DatasetSpec, load_dataset, recognise_folder
 from sightline.data.facades import Facade, FacadePart, facade_of
 from sightline.data.facades.detectors import imagine_detections
 from sightline.data.facades.files import write_facades
@@ -17,6 +18,7 @@ from sightline.data.writing import write_annotations
 
 __all__ = [
     "AnnotationFile",
+    "CSVWriter",
     "DATASETS",
     "Dataset",
     "DatasetSpec",
@@ -30,6 +32,7 @@ __all__ = [
     "Summary",
     "check_table_path",
     "contact_sheet",
+    "escape_formula",
     "facade_of",
     "from_annotations",
     "image_size",
@@ -41,9 +44,11 @@ __all__ = [
     "read_annotation_file",
     "read_annotations",
     "read_image",
+    "recognise_folder",
     "score_by_image",
     "write_annotations",
     "write_contact_sheet",
+    "write_csv",
     "write_facades",
     "write_table",
 ]

@@ -200,7 +200,10 @@ def _score_batch(
 ) -> pd.DataFrame:
     images = [annotations[image] for image, _ in batch]
     try:
-        scores = score(np.stack([array for _, array in batch]), None, regions=images)
+        arrays = [array for _, array in batch]
+        # A large map comes alone, and is not copied.
+        maps = arrays[0][None] if len(arrays) == 1 else np.stack(arrays)
+        scores = score(maps, None, regions=images)
     except MapError as error:
         image = images[error.index].image_id
         raise InputError(f"image {image!r}: {error.image_message}") from error

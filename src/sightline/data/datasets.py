@@ -6,6 +6,7 @@ import inspect
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.data.formats.checks import check_flags, existing
@@ -16,11 +17,10 @@ from sightline.registry import Registry
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from sightline.data.dataset import Dataset
 
-__all__ = ["DATASETS", "DatasetSpec", "load_dataset"]
+__all__ = ["DATASETS", "DatasetSpec", "load_dataset", "recognise_folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class DatasetSpec:
         What it is, in one line.
     layout : str
         Which files are expected where; "" when it has no path: drawn, or in a package.
+    marks : tuple of str
+        Patterns of files: a folder that has one of them is of this kind (`recognise_folder`).
 
     Examples
     --------
@@ -50,6 +52,7 @@ class DatasetSpec:
     module: str
     meaning: str
     layout: str
+    marks: tuple[str, ...] = ()
 
     @property
     def reader(self) -> Callable[..., Dataset]:
@@ -63,6 +66,8 @@ class DatasetSpec:
         parameters = inspect.signature(self.reader).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
+
+_SPLITS = ("train", "val", "valid", "validation", "test")
 
 DATASETS: Registry[DatasetSpec] = Registry("data set")
 for _spec in (
@@ -83,36 +88,42 @@ for _spec in (
         "sightline.data.readers.folder",
         "a folder of images and one file of regions",
         "annotations.json (plain or COCO) or annotations.csv, images anywhere below",
+        ("*.json", "*.csv"),
     ),
     DatasetSpec(
         "coco",
         "sightline.data.readers.coco",
         "COCO: boxes, polygons, run lengths, crowds",
         "a .json file, or annotations/*.json and folders of images",
+        ("annotations/*.json", "*/_annotations.coco.json"),
     ),
     DatasetSpec(
         "voc",
         "sightline.data.readers.voc",
         "Pascal VOC: boxes with difficult ones, instance masks",
         "Annotations/*.xml and JPEGImages/, or both in one folder; ImageSets/, SegmentationObject/",
+        ("Annotations/*.xml", "*.xml", *(f"{split}/*.xml" for split in _SPLITS)),
     ),
     DatasetSpec(
         "yolo",
         "sightline.data.readers.yolo",
         "YOLO: one text file of boxes or polygons per image",
         "images/, labels/, and data.yaml or classes.txt",
+        ("labels", "*/labels", "data.yaml", "dataset.yaml"),
     ),
     DatasetSpec(
         "cub",
         "sightline.data.readers.cub",
         "CUB-200-2011: birds with part points, boxes, masks",
         "images.txt, classes.txt, bounding_boxes.txt, parts/, images/, segmentations/",
+        ("bounding_boxes.txt", "CUB_200_2011/bounding_boxes.txt"),
     ),
     DatasetSpec(
         "wikichurches",
         "sightline.data.readers.wikichurches",
         "WikiChurches: church fronts with boxes of building parts",
         "building_parts.json, images/, and where present style_names.txt",
+        ("building_parts.json",),
     ),
 ):
     DATASETS.add(_spec.name, _spec)
@@ -168,6 +179,43 @@ def load_dataset(
     if split is not None:
         dataset = dataset.in_split(split)
     return dataset.ignoring(*ignore) if ignore else dataset
+
+
+def recognise_folder(path: str | os.PathLike[str]) -> str:
+    """Return the kind of data set that a folder holds, told by its files.
+
+    A folder of images with one file of regions is "folder" only where it is nothing else.
+
+    Raises
+    ------
+    InputError
+        If it holds none, or what fits several; the message names the kinds.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     _ = (Path(place) / "building_parts.json").write_text("{}")
+    ...     recognise_folder(place)
+    'wikichurches'
+    """
+    root = Path(path)
+    kinds = [spec.name for spec in DATASETS.values() if _has_marks(root, spec.marks)]
+    if len(kinds) > 1 and "folder" in kinds:
+        kinds.remove("folder")
+    if len(kinds) == 1:
+        return kinds[0]
+    known = kinds or [spec.name for spec in DATASETS.values() if spec.layout]
+    seen = "that may be of several kinds" if kinds else "whose files do not tell what it holds"
+    raise InputError(
+        f"{path}: is a folder {seen}; say {known[0]}:{path}, or another kind: {', '.join(known)}"
+    )
+
+
+def _has_marks(root: Path, marks: tuple[str, ...]) -> bool:
+    """Return whether a folder has a file of one of the patterns; systems' own files are none."""
+    found = (file.name for mark in marks for file in root.glob(mark))
+    return any(not name.startswith(".") for name in found)
 
 
 def _check_path(spec: DatasetSpec, path: str | os.PathLike[str] | None) -> Path | None:

@@ -311,7 +311,9 @@ def _numbers(stream: IO[bytes], size: int) -> NDArray[Any]:
     flat = np.empty(prod(shape), dtype)
     if stream.readinto(flat.view(np.uint8).data) < flat.nbytes:  # type: ignore[attr-defined]
         raise InputError(missing)
-    return flat.reshape(shape[::-1]).T if by_column else flat.reshape(shape)
+    if by_column:  # by rows from here on, so that scoring need not hold it in both orders
+        return np.ascontiguousarray(flat.reshape(shape[::-1]).T)
+    return flat.reshape(shape)
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from sightline.data.csv_files import write_csv
 from sightline.data.outputs import check_output, replacing
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _write_json(frame: pd.DataFrame, path: Path) -> None:
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
-    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".csv": write_csv,
     ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
     ".json": _write_json,
 }

@@ -11,8 +11,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import SightlineError
+from sightline.records.errors import OutOfMemoryError
+from sightline.records.memory import describe_error, is_out_of_memory
 from sightline.runner.threads import planned_threads
-from sightline.runner.work import BadImageError, OutOfMemoryError
+from sightline.runner.work import BadImageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +54,9 @@ class Failed(NamedTuple):
     Attributes
     ----------
     task : Task
-    kind : {"image", "memory", "disk", "input", "worker", "bug"}
-        What is to blame.
+    kind : {"image", "memory", "exhausted", "disk", "input", "worker", "bug"}
+        What is to blame: "memory" a model, with which a smaller batch is tried; "exhausted"
+        whatever else took more memory than there is.
     message : str
     images : mapping
         Images that cannot be used, with the reason.
@@ -201,6 +204,9 @@ def _failed(task: Task, error: Exception, step: str) -> Failed:
         return Failed(task, "image", str(error), error.images)
     if isinstance(error, OutOfMemoryError):
         return Failed(task, "memory", str(error), {})
+    if is_out_of_memory(error):
+        what = f"out of memory in task {task.name} (step {step!r}): {describe_error(error)}"
+        return Failed(task, "exhausted", f"{what}; fewer workers need less memory", {})
     if isinstance(error, OSError) and step == "write":
         return Failed(task, "disk", str(error), {})
     if isinstance(error, SightlineError):

@@ -230,7 +230,7 @@ class _Driver:
         else:
             what = f"a worker ended with status {died.status}" + " again" * again
             message = f"{what} while it had task {left[0].name}; fewer workers need less memory"
-            self.outcome.error = Failed(left[0], "memory", message, {})
+            self.outcome.error = Failed(left[0], "exhausted", message, {})
 
     def abandon(self) -> None:
         """End the lanes at once; what they have in hand is lost."""

@@ -46,7 +46,7 @@ class Run:
     bad : dict
         Images that could not be used, with the reason.
     damaged : list of str
-        Files of the store whose bytes were not those once written; notes say which were made anew.
+        Files of the store that were damaged or missing; notes say which were made again.
     stopped : bool
         Whether it was asked to stop.
     """

@@ -15,12 +15,14 @@ from sightline.executors.lane import Failed, Finished
 from sightline.executors.local import Outcome, execute
 from sightline.executors.progress import Run, Watch
 from sightline.records import InputError, SightlineError
+from sightline.records.errors import OutOfMemoryError
 from sightline.runner import Plan, Shelf, plan_study
 from sightline.runner.manifest import manifest_of, package_versions, timestamp
 from sightline.runner.probe import expect
 from sightline.runner.work import BadImageError
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.checksums import DamagedError, check_files
+from sightline.store.files import is_occupied, move_aside, plain_digest
 from sightline.store.folder import PLAN, STUDY_DIGEST
 from sightline.store.shards import write_rows
 
@@ -87,7 +89,7 @@ def run_study(
         If something does not fit; the message names it.
     RunError
         If the run had to end before its time: a full disk, no memory, images that cannot be read.
-        What was finished is kept, and the same call goes on from there.
+        What was finished is kept, and the same call resumes.
     """
     if workers is not None and workers < 1:
         raise InputError(f"workers must be at least 1, got {workers}")
@@ -169,25 +171,28 @@ class _Runner:
         self.study, self.store, self.watch = study, store, watch
         self.stop, self.skip_bad = stop, skip_bad
         self.notes: list[str] = []
+        self._lost: list[str] = []
         self._told_bare = False
         self._done: set[str] = set()
         self.old = self._old_manifest()
 
     def _old_manifest(self) -> dict[str, Any]:
-        """Return the manifest of the last run; a damaged one is made anew, since plans repeat."""
+        """Return the manifest of the last run; a damaged one is made again, since plans repeat."""
         try:
             return self.store.manifest() if self.store.manifest_path.exists() else {}
         except DamagedError:
+            self._lost.append(self.store.manifest_path.name)
             self.notes.append(
-                f"{self.store.manifest_path} was damaged and is made anew; what it told of earlier "
-                "runs is lost."
+                f"{self.store.manifest_path} was damaged and is made again; what it told of "
+                "earlier runs is lost."
             )
             return {}
 
     def run(self, workers: int | None, device: str, does: Callable[..., Outcome]) -> Run:
         begun, shelf = perf_counter(), Shelf(device)
-        run = Run(self.store, self.plan(shelf), notes=self.notes)
+        run = Run(self.store, self.plan(shelf), notes=self.notes, damaged=self._lost)
         self._compare_versions(run)
+        self._tell_batches(run)
         while True:
             todo = self._begin(run, workers)
             started = perf_counter()
@@ -259,6 +264,16 @@ class _Runner:
                     f"{self.store.path}."
                 )
 
+    def _tell_batches(self, run: Run) -> None:
+        """Note which models take smaller batches, as an earlier run was short of memory."""
+        limited = {source.limited_as for source in run.plan.sources}
+        for name, batch in self.old.get("batches", {}).items():
+            if name in limited:
+                run.notes.append(
+                    f"{name} is given {batch} images at once, since an earlier run was out of "
+                    "memory with more."
+                )
+
     def _begin(self, run: Run, workers: int | None) -> list[Task]:
         """Save the plan and return what is to be done."""
         plan = run.plan
@@ -277,18 +292,55 @@ class _Runner:
     def _sound(self, run: Run) -> set[str]:
         """Return the tasks that are done, after every byte of their files was looked at."""
         done = self.store.done()
-        files = {t.name: self._files(run.plan, t) for t in run.plan.tasks if t.name in done}
-        tables = [p for p in (self.store.images_path, self.store.regions_path) if p.exists()]
+        files = {task.name: self._files(run.plan, task) for task in run.plan.tasks}
+        moved = self._move_aside(files)
+        files = {name: some for name, some in files.items() if name in done}
         states = check_files(
-            [*tables, *(file for some in files.values() for file in some)],
+            [*self._tables(), *(file for some in files.values() for file in some)],
             lambda number, count: self.watch.planning(number, count, "Checking what is stored"),
         )
+        states |= self._study_state() | dict.fromkeys(moved, "damaged")
         self._tell(run, states)
         return {
             name
             for name, some in files.items()
             if all(states[file] in ("sound", "bare") for file in some)
         }
+
+    def _move_aside(self, files: Mapping[str, list[Path]]) -> list[Path]:
+        """Make room where a folder, a device or an outward link has the name of a file."""
+        store = self.store
+        single = (store.images_path, store.regions_path, store.study_path, store.manifest_path)
+        names = [*single, *(file for some in files.values() for file in some)]
+        occupied = [path for path in names if is_occupied(path)]
+        with _writing(store):
+            for path in occupied:
+                place = move_aside(path, store.aside_path)
+                self.notes.append(
+                    f"{path.relative_to(store.path).as_posix()} was no file of the run and is now "
+                    f"{place}."
+                )
+        return occupied
+
+    def _tables(self) -> list[Path]:
+        """Return the tables that an earlier run wrote."""
+        tables = (self.store.images_path, self.store.regions_path)
+        return [path for path in tables if self.old or path.exists()]
+
+    def _study_state(self) -> dict[Path, FileState]:
+        """Return whether study.yml is as the last run wrote it, or as this one will."""
+        from sightline.study import to_yaml
+
+        digest, path = self.old.get(STUDY_DIGEST), self.store.study_path
+        if digest is None:
+            return {}
+        known = {digest, sha256(to_yaml(self.study).encode()).hexdigest()}
+        try:
+            return {path: "sound" if plain_digest(path) in known else "damaged"}
+        except FileNotFoundError:
+            return {path: "gone"}
+        except OSError:
+            return {path: "damaged"}
 
     def _files(self, plan: Plan, task: Task) -> list[Path]:
         """Return the files that a task has when it is done."""
@@ -301,9 +353,15 @@ class _Runner:
         return files
 
     def _tell(self, run: Run, states: Mapping[Path, FileState]) -> None:
-        """Note how many files cannot be checked, once; keep which are damaged."""
+        """Note how many files cannot be checked, once; keep which are damaged or missing."""
         names = {path: path.relative_to(self.store.path).as_posix() for path in states}
-        new = [names[p] for p, one in states.items() if one == "damaged"]
+        kept = self.old.get("study", {}).get("keep_maps") == "grid"
+        new = [
+            names[path]
+            for path, state in states.items()
+            if state == "damaged"
+            or (state == "gone" and (kept or path.parent != self.store.maps))  # else never written
+        ]
         run.damaged += [name for name in new if name not in run.damaged]
         bare = sum(one == "bare" for one in states.values())
         if bare and not self._told_bare:
@@ -315,21 +373,23 @@ class _Runner:
             )
 
     def _tell_mended(self, run: Run) -> None:
-        """Note which damaged files were made anew, and which are still to be."""
+        """Note which damaged or missing files were made again, and which are still to be."""
         planned = {task.name for task in run.plan.tasks}
         made, left = [], []
         for name in run.damaged:
             task = Path(name).stem
+            if name == self.store.manifest_path.name:  # has a note of its own
+                continue
             if "/" not in name or task in self._done:  # tables are written before all tasks
                 made.append(name)
             elif task in planned:
                 left.append(name)
         if made:
             files = "1 file was" if len(made) == 1 else f"{len(made)} files were"
-            run.notes.append(f"{files} damaged and made anew: {_some(made)}.")
+            run.notes.append(f"{files} damaged or missing, and made again: {_some(made)}.")
         if left:
             files = "1 file is" if len(left) == 1 else f"{len(left)} files are"
-            run.notes.append(f"{files} damaged and not yet made anew: {_some(left)}.")
+            run.notes.append(f"{files} damaged or missing, and not yet made again: {_some(left)}.")
 
     def _save(self, plan: Plan) -> None:
         """Write the study, its tables and its manifest, which names the tasks."""
@@ -342,8 +402,10 @@ class _Runner:
         self.old = manifest_of(self.study, plan, self.old)
         with _writing(self.store):
             mark = {PLAN: plan.digest}  # readers see whether they belong together
-            write_rows(self.store.images_path, images.replace_schema_metadata(mark))
-            write_rows(self.store.regions_path, regions.replace_schema_metadata(mark))
+            write_rows(self.store.images_path, images.replace_schema_metadata(mark), kind="images")
+            write_rows(
+                self.store.regions_path, regions.replace_schema_metadata(mark), kind="regions"
+            )
             text = to_yaml(self.study)
             self.store.save_text(self.store.study_path.name, text)
             self.old[STUDY_DIGEST] = sha256(text.encode()).hexdigest()
@@ -357,7 +419,7 @@ class _Runner:
             batch = max(s.batch for s in plan.sources if s.limited_as == limited)
             if batch <= 1:
                 message = f"{limited} runs out of memory with a single image: {why}"
-                outcome.error = Failed(plan.tasks[0], "memory", message, {})
+                outcome.error = Failed(plan.tasks[0], "exhausted", message, {})
                 return None
             half = batch // 2
             run.notes.append(
@@ -385,6 +447,7 @@ class _Runner:
                 "workers": run.workers,
                 "steps": {name: round(seconds, 3) for name, seconds in run.steps.items()},
                 **({"damaged": list(run.damaged)} if run.damaged else {}),
+                **({"batches": self.old["batches"]} if self.old.get("batches") else {}),
             },
         ]
         error = outcome.error
@@ -397,8 +460,11 @@ class _Runner:
             self.store.save_manifest(self.old)
         if error is not None and error.kind == "bug":
             raise RuntimeError(f"task {error.task.name} failed:\n{error.message}")
+        kept = f"{done} of {run.total} tasks are stored"
+        if error is not None and error.kind == "exhausted":
+            text = f"{error.message} ({kept}; run again to resume)"
+            raise RunError(text) from OutOfMemoryError(text)
         if error is not None:
-            kept = f"{done} of {run.total} tasks are stored"
             raise (InputError if error.kind == "input" else RunError)(f"{error.message} ({kept})")
         if run.bad and not self.skip_bad:
             raise RunError(_about_bad(run, done))

@@ -11,6 +11,7 @@ from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.maps.weights import fused_weights, weighted_rows
 from sightline.models.attention import Heads, seen_attention, seen_pooling
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -352,10 +353,10 @@ def _graded_heads(
 def _checked_rollout(request: Request) -> tuple[str, float]:
     fusion, discard = request.params["fusion"], request.params["discard"]
     if fusion not in ("mean", "max", "min"):
-        raise InputError(f"fusion must be mean, max or min, got {fusion!r}")
+        raise InputError(f"fusion must be mean, max or min, got {shown(fusion)}")
     numeric = isinstance(discard, int | float | np.number) and not isinstance(discard, bool)
     if not numeric or not 0 <= discard < 1:
-        raise InputError(f"discard must be a share from 0 to below 1, got {discard!r}")
+        raise InputError(f"discard must be a share from 0 to below 1, got {shown(discard)}")
     return fusion, float(discard)
 
 

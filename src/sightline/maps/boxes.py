@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +47,7 @@ def checked_box(box: Any, width: int, height: int) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         corners = np.zeros(0)
     if corners.shape != (4,):
-        raise InputError(f"{wanted}, got {box!r}")
+        raise InputError(f"{wanted}, got {shown(box)}")
     x0, y0, x1, y1 = corners
     if not np.isfinite(corners).all() or not (x0 < x1 and y0 < y1):
         raise InputError(f"{wanted} with x0 < x1 and y0 < y1, got {show_box(corners)}")

@@ -10,6 +10,7 @@ from sightline.maps.heads import linear_head
 from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.models.hooks import first_tensor, outputs
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +172,7 @@ def eigencam(model: Model, inputs: Inputs, request: Request) -> Found:
     """
     centred = request.params["centred"]
     if not isinstance(centred, bool):
-        raise InputError(f"centred must be true or false, got {centred!r}")
+        raise InputError(f"centred must be true or false, got {shown(centred)}")
     found, _ = read_layers("eigencam", model, inputs, request)
     return Found([_first_direction(channels, centred) for channels in found])
 

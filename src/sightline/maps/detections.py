@@ -15,6 +15,7 @@ from sightline.maps.perturbation import rise_maps
 from sightline.maps.targets import Goal, first_of, needs_classes
 from sightline.models.preprocess import as_image
 from sightline.records import InputError
+from sightline.records.errors import shown
 from sightline.registry import Registry
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def check_detection(method: str, target: Any) -> None:
     if not is_detection(first) and not (isinstance(first, str) and first == "predicted"):
         raise InputError(
             f"method {method!r} explains detections: target must be 'detection', the most "
-            f"confident one, or Detected(box, label), got {first!r}"
+            f"confident one, or Detected(box, label), got {shown(first)}"
         )
 
 
@@ -138,7 +139,7 @@ def _label(model: Model, label: Any) -> int:
         last = len(model.detects) - 1
         raise InputError(
             f"label of a detection must be a class by name or a number from 0 to {last} for "
-            f"{model.name}, got {label!r}"
+            f"{model.name}, got {shown(label)}"
         )
     return int(label)
 

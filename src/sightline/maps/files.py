@@ -12,6 +12,7 @@ import numpy as np
 from sightline.data.outputs import check_output, replacing
 from sightline.maps.maps import Maps
 from sightline.records import InputError, to_image_id
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     import os
@@ -190,7 +191,9 @@ def _size(source: tuple[int, int], resolution: str | int) -> tuple[int, int]:
     if resolution == "pixels":
         return source
     if not isinstance(resolution, int) or resolution < 1:
-        raise InputError(f"resolution must be 'grid', 'pixels' or 1 or more, got {resolution!r}")
+        raise InputError(
+            f"resolution must be 'grid', 'pixels' or 1 or more, got {shown(resolution)}"
+        )
     scale = resolution / max(source)
     return max(1, round(source[0] * scale)), max(1, round(source[1] * scale))
 

@@ -20,6 +20,7 @@ from sightline.maps.methods import (
 )
 from sightline.maps.noise import draw_noise, noise_source
 from sightline.records import InputError, MissingPackageError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,8 +198,8 @@ def gradient_shap(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return expected gradients: plain image, place on the way and noise are drawn by image."""
     samples, share = whole_number(request, "samples", 1), number(request, "noise", 0, 100)
     name = request.params["baseline"]
-    if name != "any" and name not in COLOURS:
-        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, any, got {name!r}")
+    if name != "any" and name not in tuple(COLOURS):
+        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, any, got {shown(name)}")
     names = list(COLOURS) if name == "any" else [name]
     plains = [plain_image(model, inputs.pixels[:1], one)[0] for one in names]
     # A source of their own: the noise must not move them.
@@ -269,8 +270,8 @@ def farthest(gradient: Tensor) -> Tensor:
 
 def plain_image(model: Model, pixels: Tensor, name: Any) -> Tensor:
     """Return images of one colour, as the network takes them, in the place of others."""
-    if name not in COLOURS:
-        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, got {name!r}")
+    if name not in tuple(COLOURS):
+        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, got {shown(name)}")
     plain, colour = torch.zeros_like(pixels), COLOURS[name]
     if colour is not None:
         mean, std = np.array(model.preprocess.mean), np.array(model.preprocess.std)

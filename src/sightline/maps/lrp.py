@@ -22,6 +22,7 @@ from sightline.maps.methods import Found, Request, asked_goal, number, register
 from sightline.maps.relu import CURVES, LINEAR, POOLS, leaves
 from sightline.models.hooks import running
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,7 @@ def lrp(model: Model, inputs: Inputs, request: Request) -> Found:
     gamma, tolerance = number(request, "gamma", 0, 1e6), number(request, "tolerance", 0)
     first, pixels = request.params["first"], inputs.pixels
     if first not in ("box", "gamma"):
-        raise InputError(f"first must be box or gamma, got {first!r}")
+        raise InputError(f"first must be box or gamma, got {shown(first)}")
     normed = _followed_by_norm(model, pixels[:1])
     ends = [plain_image(model, pixels, name) for name in ("black", "white")]
     leaf, low, high = (part.detach().clone().requires_grad_() for part in (pixels, *ends))

@@ -20,6 +20,7 @@ from sightline.models import Inputs, Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import ImageLike, as_images
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -230,7 +231,7 @@ def _batch_of(model: Model, card: Method, batch: int | None) -> Callable[[Tensor
     """Return what tells how many images like one may be in memory; one answer for each size."""
     chosen: dict[tuple[int, ...], int] = {}
     if batch is not None and (not isinstance(batch, int | np.integer) or batch < 1):
-        raise InputError(f"batch must be 1 or more, got {batch!r}")
+        raise InputError(f"batch must be 1 or more, got {shown(batch)}")
 
     def most(pixels: Tensor) -> int:
         shape = tuple(pixels.shape[1:])
@@ -255,7 +256,7 @@ def usual_method(model: Model) -> str:
 def _underlying(model: Model, card: Method, of: str | None) -> str:
     """Return the method whose maps another is made from."""
     if of is not None and METHODS[of].of_maps is not None:
-        raise InputError(f"{card.name} can be made of any method but itself, got {of!r}")
+        raise InputError(f"{card.name} can be made of any method but itself, got {shown(of)}")
     return usual_method(model) if of is None else of
 
 
@@ -295,7 +296,9 @@ def _asked_layers(model: Model, card: Method, layers: str | int | Iterable[int])
     if card.layered:
         return model.layer_indices(layers)
     if not isinstance(layers, str) or layers != "all":
-        raise InputError(f"method {card.name!r} has no layers: leave layers out, got {layers!r}")
+        raise InputError(
+            f"method {card.name!r} has no layers: leave layers out, got {shown(layers)}"
+        )
     return ()
 
 
@@ -305,7 +308,7 @@ def _asked_heads(
     if heads is None:
         return None
     if not card.headed:
-        raise InputError(f"method {card.name!r} has no heads: leave heads out, got {heads!r}")
+        raise InputError(f"method {card.name!r} has no heads: leave heads out, got {shown(heads)}")
     return model.head_indices(heads)
 
 
@@ -317,7 +320,9 @@ def _asked_goal(model: Model, card: Method, images: list[ImageLike], target: Any
         return read_target(model, images, target)
     if isinstance(target, str) and target == "predicted":
         return None
-    raise InputError(f"method {card.name!r} explains no class: leave target out, got {target!r}")
+    raise InputError(
+        f"method {card.name!r} explains no class: leave target out, got {shown(target)}"
+    )
 
 
 def _rows(start: int, inputs: Inputs) -> Tensor:

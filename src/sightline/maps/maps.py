@@ -10,6 +10,7 @@ import numpy as np
 
 from sightline.geometry import Geometry
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,7 +168,7 @@ def _pair(size: Any) -> tuple[int, int] | None:
     if isinstance(size, int | np.integer):
         return int(size), int(size)
     if size is not None and (not isinstance(size, tuple | list) or len(size) != 2):
-        raise InputError(f"size must be a side or (width, height) in pixels, got {size!r}")
+        raise InputError(f"size must be a side or (width, height) in pixels, got {shown(size)}")
     return size if size is None else (size[0], size[1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
+from sys import float_info
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,6 +12,8 @@ import torch
 
 from sightline.maps.heads import linear_head
 from sightline.records import InputError
+from sightline.records.errors import shown
+from sightline.records.limits import PARAMETER_LIMITS
 from sightline.registry import Registry, over_defaults
 
 if TYPE_CHECKING:
@@ -226,6 +229,9 @@ def number(request: Request, name: str, least: float, most: float = inf) -> floa
     return check_number(name, request.params[name], least, most)
 
 
+_MOST = float_info.max
+
+
 def check_number(name: str, value: Any, least: float, most: float = inf) -> float:
     """Return a number from `least` to `most`; what is none raises under this name.
 
@@ -233,9 +239,9 @@ def check_number(name: str, value: Any, least: float, most: float = inf) -> floa
     0.5
     """
     real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not real or not least <= value <= most or value == inf:
+    if not real or not least <= value <= min(most, _MOST):
         limits = f"{least} or more" if most == inf else f"from {least} to {most}"
-        raise InputError(f"{name} must be a number, {limits}, got {value!r}")
+        raise InputError(f"{name} must be a number, {limits}, got {shown(value)}")
     return float(value)
 
 
@@ -247,12 +253,16 @@ def whole_number(request: Request, name: str, least: int = 0) -> int:
 def check_whole(name: str, value: Any, least: int = 0) -> int:
     """Return a whole number, `least` or more; what is none raises under this name.
 
+    Parameters that multiply the work have a largest value, too: `PARAMETER_LIMITS`.
+
     >>> check_whole("seed", 3)
     3
     """
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise InputError(f"{name} must be a whole number, {least} or more, got {value!r}")
+    most = PARAMETER_LIMITS.get(name, inf)
+    if not whole or not least <= value <= most:
+        limits = f"{least} or more" if most == inf else f"from {least:,} to {most:,}"
+        raise InputError(f"{name} must be a whole number, {limits}, got {shown(value)}")
     return int(value)
 
 

@@ -21,6 +21,7 @@ from sightline.maps.methods import (
 )
 from sightline.maps.targets import Classes, Goal
 from sightline.records import InputError
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,7 @@ def _length(request: Request, name: str, side: int) -> int:
         return max(1, round(float(value) * side))
     raise InputError(
         f"{name} must be pixels (a whole number, 1 or more) or a share of the input (above 0, up "
-        f"to 1.0), got {value!r}"
+        f"to 1.0), got {shown(value)}"
     )
 
 
@@ -141,7 +142,7 @@ def rise(model: Model, inputs: Inputs, request: Request) -> Found:
     """Return masks summed with their scores, over their number and the expected mask."""
     of = request.params["of"]
     if of not in ("probability", "logit"):
-        raise InputError(f"of must be probability or logit, got {of!r}")
+        raise InputError(f"of must be probability or logit, got {shown(of)}")
     return rise_maps(model, inputs, request, probability=of == "probability")
 
 
@@ -154,7 +155,7 @@ def rise_maps(model: Model, inputs: Inputs, request: Request, *, probability: bo
     """
     form = request.params["form"]
     if form not in ("centred", "paper"):
-        raise InputError(f"form must be centred or paper, got {form!r}")
+        raise InputError(f"form must be centred or paper, got {shown(form)}")
     share = number(request, "share", 0, 1)
     masks = _draw_masks(inputs, request, share)
     cover = cover_of(model, inputs.pixels, request.params["baseline"])
@@ -281,8 +282,8 @@ def cover_of(model: Model, pixels: Tensor, name: Any) -> Tensor:
     """Return what hidden pixels become, as the network takes it: an image for each image."""
     if name == "blur":
         return _blurred(pixels)
-    if name not in COLOURS:
-        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, blur; got {name!r}")
+    if name not in tuple(COLOURS):
+        raise InputError(f"baseline must be one of {', '.join(COLOURS)}, blur; got {shown(name)}")
     return plain_image(model, pixels, name)
 
 

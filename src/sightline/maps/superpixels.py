@@ -11,7 +11,7 @@ import torch
 from sightline.maps.copies import score_copies
 from sightline.maps.methods import Found, Request, number, random_of, register, whole_number
 from sightline.maps.perturbation import COVER, clean_scores, cover_of
-from sightline.records import InputError, MissingPackageError
+from sightline.records import MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_coalitions", "find_segments", "fit_ridge", "fit_shapley"]
 
-# Segments: a fit takes memory by their square.
-_MOST = 2000
 _SHARED = {"segments": 50, "compactness": 20.0, "baseline": "mean", "seed": 0}
 _ABOUT = {
     "segments": "superpixels, about as many (SLIC), at most 2,000",
@@ -162,8 +160,6 @@ def _labels(model: Model, pixels: Tensor, request: Request) -> NDArray[np.int64]
     mean, std = (np.array(values) for values in (model.preprocess.mean, model.preprocess.std))
     image = pixels.float().cpu().numpy().transpose(1, 2, 0) * std + mean
     compact, count = number(request, "compactness", 1e-6), whole_number(request, "segments", 1)
-    if count > _MOST:
-        raise InputError(f"segments must be at most {_MOST:,}, got {count:,}")
     return find_segments(image, count, compact)
 
 

@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from sightline.records import InputError, Sample
+from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -280,7 +281,7 @@ def _embeddings(model: Model, target: Any, count: int) -> Goal:
 
 def _class(model: Model, target: Any) -> int:
     if isinstance(target, bool) or not isinstance(target, str | int | np.integer):
-        raise InputError(f"target must be classes by name or number, got {target!r}")
+        raise InputError(f"target must be classes by name or number, got {shown(target)}")
     return model.class_index(target if isinstance(target, str) else int(target))
 
 

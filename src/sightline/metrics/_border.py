@@ -197,8 +197,7 @@ def check_finite(maps: Array) -> None:
 def nonfinite_error(index: int, values: Array) -> MapError:
     """Describe a map with NaN or infinity; `values` are its pixels."""
     xp = namespace(values)
-    nans = int(xp.sum(xp.astype(xp.isnan(values), xp.int64)))
-    infs = int(xp.sum(xp.astype(xp.isinf(values), xp.int64)))
+    nans, infs = (int(xp.count_nonzero(test(values))) for test in (xp.isnan, xp.isinf))
     return MapError(
         f"map {index} is not finite: {nans} NaN and {infs} infinite of {values.shape[0]} pixels",
         index,
@@ -227,8 +226,10 @@ def resolve_sign(maps: Any, /, sign: Sign | None = None, *, first: int = 0) -> S
     xp = namespace(maps)
     if xp.isdtype(maps.dtype, ("bool", "unsigned integer")) or bool(xp.min(maps) >= 0):
         return "positive"
-    flat = xp.astype(xp.reshape(maps, (-1, math.prod(maps.shape[-2:]))), xp.float64)
-    smallest = xp.min(xp.where(xp.isfinite(flat), flat, xp.zeros_like(flat)), axis=-1)
+    flat = xp.reshape(maps, (-1, math.prod(maps.shape[-2:])))
+    if not xp.isdtype(maps.dtype, "real floating"):
+        flat = xp.astype(flat, xp.float64)
+    smallest = xp.min(xp.where(xp.isfinite(flat), flat, xp.zeros_like(flat[:1, :1])), axis=-1)
     negative = xp.nonzero(smallest < 0)[0]
     if not negative.shape[0]:
         return "positive"

@@ -25,6 +25,8 @@ __all__ = ["measure"]
 # Threads meet at the interpreter lock before each of these steps: they take larger chunks.
 CHUNK_BYTES = 1 << 18
 SHARED_CHUNK_BYTES = 1 << 20
+# Above this many pixels memory counts more than time: no rank is kept of each pixel inside.
+LARGE = 1 << 24
 # Below this many pixels a second thread costs more than it brings.
 PIXELS_PER_THREAD = 1 << 17
 
@@ -96,7 +98,7 @@ def measure(
     by_workers(lambda: _Worker(maps, masks, plan, table, step, out).measure, chunks, workers)
     if not drop and not out.finite.all():
         index = int(np.argmin(out.finite))
-        raise nonfinite_error(index, np.asarray(maps[index], np.float64).ravel())
+        raise nonfinite_error(index, np.asarray(maps[index]).ravel())
     return _collect(out, pixels, table)
 
 
@@ -135,8 +137,9 @@ class _Worker:
         self.magnitude = self.signed(np.iinfo(self.signed).max)
         self.keys = np.empty((step, pixels), np.uint64 if wide else np.uint32)
         self.sort = key_sort(pixels, self.keys.dtype)
-        self.ranks = np.empty(pixels + 1, np.int32 if pixels < 2**31 else np.int64)
-        self.pixels = np.empty(pixels + 1 if self.regions else 0, self.float)
+        large = pixels > LARGE and not plan.curves
+        ranks = pixels // kernels.BLOCK + 1 if large else pixels + 1
+        self.ranks = np.empty(ranks, np.int32 if pixels < 2**31 else np.int64)
         cell = np.zeros(1, self.keys.dtype)
         self.cells = cell, cell.view(self.float)
 
@@ -159,17 +162,14 @@ class _Worker:
             kernels.curves(keys, self.ranks, out.curves[rows])
         if self.regions is not None:
             spans, *shapes = self.regions
-            kernels.measure_regions(
-                values,
-                keys,
-                energy,
-                self.absolute,
-                np.where(self.region_rules == kernels.SKIPPED, kernels.SKIPPED, rules),
-                (spans[rows], *shapes),
-                found,
-                (self.pixels, *self.cells),
-                (out.region_sums, out.region_counts),
+            regions = spans[rows], *shapes
+            rules = np.where(self.region_rules == kernels.SKIPPED, kernels.SKIPPED, rules)
+            kernels.match_regions(
+                keys, energy, rules, regions, found, self.cells, out.region_counts
             )
+            pixels = keys.view(self.float)  # the keys are needed no more: their memory is
+            sums = out.region_sums, out.region_counts
+            kernels.count_regions(values, energy[:, 2], self.absolute, rules, regions, pixels, sums)
 
     def _sorted_keys(self, values: NDArray[Any], rows: slice) -> NDArray[Any]:
         """Sort each map's pixels with their mask bit; note energies and what is not finite."""

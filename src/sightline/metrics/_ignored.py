@@ -79,8 +79,11 @@ def _as_rows(array: Array, keep: NDArray[np.bool_]) -> Array:
     xp = namespace(array)
     if not keep.any():
         return xp.zeros_like(array)[:, :1, :1]
-    device = {"device": array.device} if is_torch(array) else {}
-    return array[:, xp.asarray(keep, **device)][:, None]
+    if is_torch(array):
+        return array[:, xp.asarray(keep, device=array.device)][:, None]
+    # NumPy would make two indices of each pixel for all maps at once, and none for one alone.
+    rows = [one[keep][None] for one in array]
+    return rows[0][None] if len(rows) == 1 else xp.stack(rows)
 
 
 def _measure_rows(
@@ -123,4 +126,5 @@ def without(array: Array, ignored: NDArray[np.bool_]) -> Array:
     """Set ignored pixels to 0."""
     xp = namespace(array)
     device = {"device": array.device} if is_torch(array) else {}
-    return xp.where(xp.asarray(ignored, **device), xp.zeros_like(array), array)
+    zero = xp.zeros_like(array[:1, :1, :1])
+    return xp.where(xp.asarray(ignored, **device), zero, array)

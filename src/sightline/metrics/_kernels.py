@@ -24,6 +24,8 @@ SKIPPED, FIXED, QUANTILE, MASS, MASS_WHOLE, MEAN, MATCHED, MATCHED_WHOLE = range
 FINE, NOT_FINITE, FAR, UNORDERED, OUTSIDE = range(5)
 ROUNDING = 1e-12
 """Relative distance within which a value counts as equal to a computed threshold."""
+BLOCK = 1 << 12
+"""Keys between two counts of inside pixels, where a map is too large to keep a rank of each."""
 HUGE, SHRINK = 1e290, 2.0**-600
 """Maps with values above `HUGE` are summed after multiplication by `SHRINK`, lest sums overflow."""
 
@@ -74,8 +76,17 @@ def shrink(values: Array, inside: Array, absolute: bool, energy: Array) -> None:
 
 @compiled
 def _ranks(keys: Array, ranks: Array) -> Number:
-    """Write the positions of the inside pixels in ascending order; return how many there are."""
+    """Write the positions of the inside pixels in ascending order; return how many there are.
+
+    Where `ranks` is shorter than the map, it gets the inside pixels below each `BLOCK` of keys.
+    """
     count: Number = 0
+    if ranks.size <= keys.size:
+        for block in range(ranks.size):
+            ranks[block] = count
+            for i in range(block * BLOCK, min((block + 1) * BLOCK, keys.size)):
+                count += np.int64(keys[i] & keys.dtype.type(1))
+        return count
     for i in range(keys.size):
         ranks[count] = i
         count += np.int64(keys[i] & keys.dtype.type(1))
@@ -93,6 +104,17 @@ def _first(sorted_: Array, stop: Number, value: Any) -> Number:
         else:
             high = middle
     return low
+
+
+@compiled
+def _inside_below(keys: Array, ranks: Array, count: Number, stop: Number) -> Number:
+    """Count the inside pixels below a position."""
+    if ranks.size > keys.size:
+        return _first(ranks, count, stop)
+    found = np.int64(ranks[stop // BLOCK])
+    for i in range(stop // BLOCK * BLOCK, stop):
+        found += np.int64(keys[i] & keys.dtype.type(1))
+    return found
 
 
 @compiled
@@ -122,6 +144,42 @@ def _ranking(keys: Array, ranks: Array, count: int, out: Array) -> None:
         last = left
         left, start = _tie_group(keys, ranks, left - 1)
         first = np.int64(ranks[left])
+        hits, selected = count - left, pixels - start
+        below, upto = start - left, first - left  # outside pixels under / not above the group
+        pairs += (last - left) * (below + upto)
+        precision += (last - left) * (hits / selected)
+        union = count + selected - hits
+        if hits * best[1] > best[0] * union:  # fractions compared without dividing
+            best = (hits, union)
+            best_selected = selected
+    outside = pixels - count
+    out[0] = pairs / (2.0 * count * outside) if outside else np.nan
+    out[1] = precision / count
+    out[2] = best[0] / best[1]
+    out[3] = best_selected
+
+
+@compiled
+def _ranking_without_ranks(keys: Array, count: int, out: Array) -> None:
+    """What `_ranking` writes, the tie groups found by a walk down the keys."""
+    pixels = keys.size
+    if count == 0:
+        out[:] = np.nan
+        return
+    one, first = keys.dtype.type(1), pixels
+    left, pairs, precision = count, np.int64(0), 0.0
+    best: tuple[Number, Number] = (np.int64(0), np.int64(1))
+    best_selected = np.int64(0)
+    while left > 0:
+        last, stop = left, first
+        while not keys[stop - 1] & one:
+            stop -= 1
+        key, first = keys[stop - 1], stop - 1
+        while first > 0 and keys[first - 1] == key:
+            first -= 1
+        left, start, tied = last - (stop - first), first, key ^ one
+        if first > 0 and keys[first - 1] == tied:
+            start = _first(keys, first, tied)
         hits, selected = count - left, pixels - start
         below, upto = start - left, first - left  # outside pixels under / not above the group
         pairs += (last - left) * (below + upto)
@@ -265,7 +323,8 @@ def measure(
     keys : (B, N) sorted keys
     energy : (B, 3) total, total inside, scale
     rules, levels : (K,) and (B, K) selection rules and their parameters
-    cells : scratch: ranks (N + 1,), an unsigned cell and the same cell as float
+    cells : scratch: ranks (N + 1,), or (N // BLOCK + 1,) which takes longer and less memory;
+        an unsigned cell and the same cell as float
     ranking : (B, 5) out: inside pixels, AUC, average precision, best IoU, pixels it selects
     budgets : (B, K) out: selected pixels
     counts : (B, K, 4) out: above, tied, above inside, tied inside
@@ -277,14 +336,17 @@ def measure(
         row = keys[b]
         count = _ranks(row, ranks)
         ranking[b, 0] = count
-        _ranking(row, ranks, count, ranking[b, 1:])
+        if ranks.size > row.size:
+            _ranking(row, ranks, count, ranking[b, 1:])
+        else:
+            _ranking_without_ranks(row, count, ranking[b, 1:])
         for k in range(rules.size):
             budget = _budget(row, rules[k], levels[b, k], count, energy[b], cast, floats)
             budgets[b, k] = budget
             _group(row, budget, group)
             stop = row.size - group[1]
-            upto_stop = _first(ranks, count, stop)
-            upto_start = _first(ranks, count, stop - group[2])
+            upto_stop = _inside_below(row, ranks, count, stop)
+            upto_start = _inside_below(row, ranks, count, stop - group[2])
             counts[b, k, 0], counts[b, k, 1] = group[1], group[2]
             counts[b, k, 2], counts[b, k, 3] = count - upto_stop, upto_stop - upto_start
             cuts[b, k] = _value(row[group[0]], cast, floats) if group[2] else np.inf
@@ -374,40 +436,37 @@ def _count(values: Array, cut: Number) -> tuple[Number, Number]:
 
 
 @compiled
-def measure_regions(
-    images: Array,
+def match_regions(
     keys: Array,
     energy: Array,
-    absolute: bool,
     rules: Array,
     regions: tuple[Array, Array, Array, Array],
     found: tuple[Array, Array, Array],
-    cells: tuple[Array, Array, Array],
-    out: tuple[Array, Array],
+    cells: tuple[Array, Array],
+    results: Array,
 ) -> None:
-    """Count each region's pixels above and at the cuts of its map.
+    """Find for each region its budgets, the pixels above and at them, and the cuts.
 
     Parameters
     ----------
-    images : (B, H, W) the maps as given; `keys` (B, N) and `energy` as in `measure`
-    regions : spans (B, 3): first region of a map, stop, first row of `out`; pixel boxes (R, 4);
+    keys, energy : as in `measure`
+    rules : (K,) selection rules, of which some are `SKIPPED`
+    regions : spans (B, 3): first region of a map, stop, first row of `results`; pixel boxes (R, 4);
         offsets (R + 1,) into masks, the pixels of those regions that are not whole boxes
     found : budgets, counts and cuts of the maps, from `measure`
-    cells : scratch: pixels (N + 1,), an unsigned cell and the same cell as float
-    out : sums (rows, 2): pixels and energy of each region; counts (rows, K, 5): budget, above,
-        tied, above inside, tied inside
+    cells : scratch: an unsigned cell and the same cell as float
+    results : (rows, K, 5) out: budget, above, tied, cut
     """
     spans, boxes, offsets, masks = regions
     budgets, counts, cuts = found
-    pixels, cast, floats = cells
-    sums, results = out
+    cast, floats = cells
     group = np.empty(3, np.int64)
-    for b in range(images.shape[0]):
+    for b in range(keys.shape[0]):
         row = spans[b, 2]
         for r in range(spans[b, 0], spans[b, 1]):
-            mask = masks[offsets[r] : offsets[r + 1]]
-            size = _gather(images[b], boxes[r], mask, absolute, pixels)
-            sums[row, 0], sums[row, 1] = size, _sum(pixels[:size], energy[b, 2])
+            size = (boxes[r, 2] - boxes[r, 0]) * (boxes[r, 3] - boxes[r, 1])
+            if offsets[r] < offsets[r + 1]:
+                size = _count_set(masks[offsets[r] : offsets[r + 1]])
             for k in range(rules.size):
                 if rules[k] == SKIPPED:
                     continue
@@ -418,9 +477,53 @@ def measure_regions(
                     _group(keys[b], budget, group)
                     above, tied = group[1], group[2]
                     cut = _value(keys[b, group[0]], cast, floats) if tied else np.inf
-                within, at = _count(pixels[:size], images.dtype.type(cut))
                 results[row, k, 0], results[row, k, 1], results[row, k, 2] = budget, above, tied
-                results[row, k, 3], results[row, k, 4] = within, at
+                results[row, k, 3] = cut
+            row += 1
+
+
+@compiled
+def _count_set(mask: Array) -> Number:
+    count: Number = 0
+    for i in range(mask.size):
+        count += np.int64(mask[i])
+    return count
+
+
+@compiled
+def count_regions(
+    images: Array,
+    scales: Array,
+    absolute: bool,
+    rules: Array,
+    regions: tuple[Array, Array, Array, Array],
+    pixels: Array,
+    out: tuple[Array, Array],
+) -> None:
+    """Count each region's pixels above and at its cuts.
+
+    Parameters
+    ----------
+    images : (B, H, W) the maps as given
+    scales : (B,) what sums are multiplied by
+    rules, regions : as in `match_regions`
+    pixels : (B, N) scratch
+    out : sums (rows, 2): pixels and energy of each region; counts (rows, K, 5): in, budget, above,
+        tied, cut; out, budget, above, tied, above inside, tied inside
+    """
+    spans, boxes, offsets, masks = regions
+    sums, results = out
+    for b in range(images.shape[0]):
+        row, values = spans[b, 2], pixels[b]
+        for r in range(spans[b, 0], spans[b, 1]):
+            mask = masks[offsets[r] : offsets[r + 1]]
+            size = _gather(images[b], boxes[r], mask, absolute, values)
+            sums[row, 0], sums[row, 1] = size, _sum(values[:size], scales[b])
+            for k in range(rules.size):
+                if rules[k] == SKIPPED:
+                    continue
+                cut = images.dtype.type(results[row, k, 3])
+                results[row, k, 3], results[row, k, 4] = _count(values[:size], cut)
             row += 1
 
 

@@ -27,12 +27,14 @@ DIGIT = 11
 """Bits by which a pass of the radix sort orders: 8 KB of counts, which stay at hand."""
 FEW = 2048
 """Below this many keys numpy's sort is quicker everywhere."""
+MANY = 1 << 24
+"""Above this many keys the copy that a radix sort needs costs too much memory."""
 TRIAL = 1 << 14
 
 
 def key_sort(pixels: int, dtype: np.dtype[Any]) -> Callable[[NDArray[Any]], None]:
     """Return what sorts each row of unsigned keys (maps, pixels) in place; for one thread."""
-    if FEW <= pixels < 2**31 and _radix_is_quicker(dtype):
+    if FEW <= pixels <= MANY and _radix_is_quicker(dtype):
         return RadixSort(pixels, dtype)
     return numpy_sort
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.models.families import Family, build_model, default_preprocess, family_of
 from sightline.models.preprocess import Preprocess
 from sightline.records import InputError, SightlineError, UnknownNameError
+from sightline.records.limits import check_model_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +101,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         If there is none, it is broken, or the folder has no weights in safetensors.
     """
     config = _read_json(folder, CONFIG)
+    check_model_config(config, folder / CONFIG)
     _check_weights(folder, config)
     return config
 

@@ -5,6 +5,7 @@
     SightlineError
     ├── InputError (ValueError)        something given does not fit: what, expected, seen
     │   └── MapError                   one map of a batch does not fit; `.index` says which
+    ├── OutOfMemoryError               something takes more memory or address space than there is
     ├── UnknownNameError (KeyError)    a name nobody registered; the known ones are listed
     └── MissingPackageError (ImportError)   an extra is not installed; the pip line is named
 """
@@ -18,6 +19,7 @@ __all__ = [
     "InputError",
     "MapError",
     "MissingPackageError",
+    "OutOfMemoryError",
     "SightlineError",
     "UnknownNameError",
     "shown",
@@ -85,6 +87,17 @@ class MapError(InputError):
     def image_message(self) -> str:
         """The message where the image of the map is named before it."""
         return str(self).replace(f"map {self.index} ", "its map ", 1)
+
+
+class OutOfMemoryError(SightlineError):
+    """Something takes more memory or address space than there is.
+
+    Examples
+    --------
+    >>> from sightline.records.errors import OutOfMemoryError
+    >>> issubclass(OutOfMemoryError, SightlineError), issubclass(OutOfMemoryError, ValueError)
+    (True, False)
+    """
 
 
 class UnknownNameError(SightlineError, KeyError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from sightline.data import write_csv
 from sightline.figures.cards import FIGURES
 from sightline.figures.style import FORMATS, save
 from sightline.records import SightlineError
@@ -22,13 +23,13 @@ from sightline.results.prototypes import benchmark_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from sightline.report.feeding import Drawn, StoreFigures
     from sightline.report.scores import Scored
 
 __all__ = [
+    "DIGITS",
     "Plate",
     "Saving",
     "Wanted",
@@ -36,9 +37,10 @@ __all__ = [
     "example_figures",
     "labels_of",
     "wanted_figures",
-    "write_csv",
 ]
 
+DIGITS = 10
+"""Significant digits of numbers in CSV files."""
 SHOWN_DPI = 120
 """Dots per inch of pictures on the page."""
 PICTURE_DPI = 150
@@ -302,7 +304,7 @@ def _drawn(drawn: Drawn, one: Wanted, how: Saving) -> Plate:
     card = FIGURES[one.card]
     picture = card.group == "images" or one.card in _PICTURES
     save_figure(drawn.figure, base, how.formats, PICTURE_DPI if picture else how.dpi)
-    write_csv(drawn.data, Path(f"{base}.csv"))
+    write_csv(drawn.data, Path(f"{base}.csv"), digits=DIGITS)
     alt = " ".join(part for part in (f"{card.title}.", card.shows, drawn.about) if part)
     kind, html = _shown(drawn.figure, base, picture, re.sub(r"\W+", "-", one.file), alt)
     names = tuple(f"{one.file}.{ending}" for ending in (*how.formats, "csv"))
@@ -327,24 +329,6 @@ def save_figure(figure: Figure, base: Path, formats: Sequence[str], dpi: int) ->
     finally:
         for one, way in zip(images, before, strict=True):
             one.set_interpolation(way)
-
-
-def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table with ten digits of each number.
-
-    Text that programs for tables would run as a formula gets an apostrophe before it.
-    """
-    table = table.copy()
-    for name in table.select_dtypes(exclude=["number", "bool"]):
-        table[name] = table[name].astype(object).map(_no_formula)
-    table.to_csv(path, index=False, lineterminator="\n", float_format="%.10g")
-
-
-_FORMULA = re.compile(r"[=+@\t\r]|-.*[^\w.-]", re.DOTALL)
-
-
-def _no_formula(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def _shown(figure: Figure, base: Path, picture: bool, key: str, alt: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+from sightline.data import write_csv
 from sightline.figures.style import FORMATS
 from sightline.records import InputError
 from sightline.report._feeds_checks import compare_predictions
@@ -20,7 +21,7 @@ from sightline.report.feeding import Choice, StoreFigures
 from sightline.report.findings import find, guide_rules
 from sightline.report.methods_text import methods_text
 from sightline.report.page import data_uri, page_html
-from sightline.report.plates import Saving, example_figures, wanted_figures, write_csv
+from sightline.report.plates import DIGITS, Saving, example_figures, wanted_figures
 from sightline.report.prototypes import in_short, read_benchmarks
 from sightline.report.references import bibtex
 from sightline.report.scores import read_scores
@@ -236,7 +237,7 @@ class _Made:
                 self._tables(scored, known, first, text)
                 beside = checked.files() | benchmarks.files()
                 for name, table in beside.items():
-                    write_csv(table, self.stage / name)
+                    write_csv(table, self.stage / name, digits=DIGITS)
             with self._timed("figures"):
                 plates = drawing.finish(missing, self.progress)
         self.progress(len(wanted), len(wanted), "Writing the page")
@@ -263,7 +264,7 @@ class _Made:
             "detailed_results.csv": detailed_results(self.results, scored, known),
         }
         for name, table in tables.items():
-            write_csv(table, self.stage / name)
+            write_csv(table, self.stage / name, digits=DIGITS)
         texts = {
             "table1.tex": first.latex(),
             "table1.md": first.markdown(),

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from sightline.data.csv_files import CSVWriter
 from sightline.data.outputs import check_output, replacing
 from sightline.records import InputError, UnknownNameError
 from sightline.results._html import texts, title
@@ -71,9 +72,7 @@ def export_results(
 
 
 def _write_csv(results: Results, path: Path, report: Progress) -> None:
-    import pyarrow.csv as csv
-
-    _write_arrow(results, report, lambda schema: csv.CSVWriter(path, schema))
+    _write_arrow(results, report, lambda schema: CSVWriter(path, schema))
 
 
 def _write_parquet(results: Results, path: Path, report: Progress) -> None:

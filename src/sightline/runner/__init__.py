@@ -9,7 +9,7 @@ from sightline.runner.plan import Chunk, Plan, Task
 from sightline.runner.planning import plan_study
 from sightline.runner.shelf import Shelf
 from sightline.runner.sources import Scoring, Source
-from sightline.runner.work import BadImageError, Done, OutOfMemoryError, Worker
+from sightline.runner.work import BadImageError, Done, Worker
 
 __all__ = [
     "BadImageError",
@@ -18,7 +18,6 @@ __all__ = [
     "BenchmarkRun",
     "Chunk",
     "Done",
-    "OutOfMemoryError",
     "Plan",
     "Scoring",
     "Shelf",

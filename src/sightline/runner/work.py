@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections import OrderedDict
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,8 @@ import numpy as np
 from sightline.data.mapfiles import match_images, open_maps
 from sightline.geometry import Geometry
 from sightline.records import InputError, Sample
+from sightline.records.errors import OutOfMemoryError
+from sightline.records.memory import describe_error, is_out_of_memory
 from sightline.runner.checking import checked_rows, partners_of, rows_table
 from sightline.runner.inputs import Shown, on_device
 from sightline.runner.scoring import Scored, score_chunk, summarise_views
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from sightline.runner.sources import Source
     from sightline.store import Store
 
-__all__ = ["BadImageError", "Checked", "Done", "OutOfMemoryError", "Worker"]
+__all__ = ["BadImageError", "Checked", "Done", "Worker"]
 
 # Of images that were read, to be used again by the next source.
 CACHE_BYTES = 256 << 20
@@ -60,16 +61,6 @@ class BadImageError(InputError):
     def __init__(self, images: dict[str, str]) -> None:
         super().__init__("; ".join(images.values()))
         self.images = images
-
-
-class OutOfMemoryError(InputError):
-    """A model took more memory than there is.
-
-    Examples
-    --------
-    >>> issubclass(OutOfMemoryError, InputError)
-    True
-    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,7 +405,7 @@ class Worker:
         if not isinstance(scored, Scored):
             scored = scored.scored()
         if isinstance(maps, Checked):
-            write_rows(self.store.row_file(task.name), scored.rows)
+            write_rows(self.store.row_file(task.name), scored.rows, kind="checks")
             return Done(scored.rows.num_rows, 0)
         kept = self.plan.keep_maps and self.source(task).kind == "model"
         count = sum(layer.shape[0] for image in maps.values for layer in image)
@@ -423,7 +414,7 @@ class Worker:
             maps = maps.on_host() if kept else maps
         if kept and maps.images:
             write_maps(self.store.map_file(task.name), maps)
-        write_rows(self.store.curve_file(task.name), scored.curves)
+        write_rows(self.store.curve_file(task.name), scored.curves, kind="curves")
         views = summarise_views(self.plan.scoring, maps)
         write_rows(self.store.row_file(task.name), scored.rows, views)
         return Done(scored.rows.num_rows, count)
@@ -500,8 +491,8 @@ def _told_of_memory(source: Source) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if source.kind in ("model", "check") and _is_out_of_memory(error):
-            raise OutOfMemoryError(f"{source.name}: {error}") from error
+        if source.kind in ("model", "check") and is_out_of_memory(error):
+            raise OutOfMemoryError(f"{source.name}: {describe_error(error)}") from error
         raise
 
 
@@ -555,18 +546,3 @@ def _whole(sample: Sample, width: int, height: int) -> Geometry:
 @lru_cache(1024)
 def _stretched(width: int, height: int, columns: int, rows: int) -> Geometry:
     return Geometry.of(width, height).resize(columns, rows)
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    """Say whether an error of a model, or what caused it, is a lack of memory."""
-    cause: BaseException | None = error
-    while cause is not None:
-        text = str(cause).lower()
-        if isinstance(cause, MemoryError) or "out of memory" in text:
-            return True
-        if isinstance(cause, OSError) and cause.errno == errno.ENOMEM:
-            return True
-        if isinstance(cause, RuntimeError) and "can't allocate memory" in text:
-            return True
-        cause = cause.__cause__ or cause.__context__
-    return False

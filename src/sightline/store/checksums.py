@@ -194,10 +194,9 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
     return json.dumps({**head, KEY: BLANK, **rest}, indent=1, allow_nan=False).encode()
 
 
-def save_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write an object as JSON with its checksum; `read_json` reads it."""
-    sealed = seal(json_bytes(content), path.name)
-    write_whole(path, lambda file: file.write(sealed))
+def save_json(path: Path, content: Mapping[str, Any], kind: str = "file") -> None:
+    """Write an object as JSON with its checksum; `read_json` reads it. Kind: see `write_whole`."""
+    write_whole(path, seal(json_bytes(content), path.name), kind)
 
 
 def read_json(path: Path, mend: str | Callable[[], str]) -> Any:

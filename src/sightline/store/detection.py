@@ -199,7 +199,7 @@ def _replace(target: Path, files: Mapping[str, bytes]) -> None:
     part.mkdir()
     try:
         for name, content in files.items():
-            write_whole(part / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+            write_whole(part / name, content)
         if target.exists():
             target.rename(old)
         part.rename(target)

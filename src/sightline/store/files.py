@@ -5,21 +5,23 @@ from __future__ import annotations
 import errno
 import os
 from hashlib import sha256
-from stat import S_ISREG
+from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from sightline.records.kill_points import reach
 from sightline.records.paths import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
     from typing import BinaryIO
 
 __all__ = [
     "NotPlainError",
     "is_inner_name",
+    "is_occupied",
     "leads_out",
+    "move_aside",
     "open_plain",
     "plain_digest",
     "read_plain",
@@ -102,23 +104,58 @@ def leads_out(path: Path, folder: Path) -> bool:
         return True
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def is_occupied(path: Path) -> bool:
+    """Return whether something else than a file of its folder has a name.
+
+    Something else is a folder, a device, a pipe, or a link that does not lead to a file of the
+    same folder.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if S_ISLNK(mode):
+        return leads_out(path, path.parent) or not path.is_file()
+    return not S_ISREG(mode)
+
+
+def move_aside(path: Path, folder: Path) -> Path:
+    """Move what has a name into a folder, under its name or that name with a number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number, place = 1, folder / path.name
+    while os.path.lexists(place):
+        number += 1
+        place = folder / f"{path.name}-{number}"
+    path.rename(place)
+    return place
+
+
+def write_whole(path: Path, content: bytes, kind: str = "file") -> None:
     """Write a file under another name, bring it to the disk, then give it its name in one step.
 
     Parameters
     ----------
     path : Path
         A file of that name is replaced.
-    write : callable
-        Writes the content to the open file it is given.
+    content : bytes
+        The whole content.
+    kind : str
+        How the points of this write are called where tests kill; see `kill_points`.
     """
+    half = len(content) // 2
     part = path.with_name(f".{path.name}.{uuid4().hex}{_PART}")
     try:
         with part.open("wb") as file:
-            write(file)
+            reach(f"{kind}:opened")
+            file.write(memoryview(content)[:half])
+            file.flush()
+            reach(f"{kind}:half")
+            file.write(memoryview(content)[half:])
             file.flush()
             os.fsync(file.fileno())
+        reach(f"{kind}:synced")
         part.replace(path)
+        reach(f"{kind}:renamed")
     finally:
         part.unlink(missing_ok=True)
     sync_folder(path.parent)

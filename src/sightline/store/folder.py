@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import InputError
 from sightline.records.errors import shown
+from sightline.records.kill_points import reach
 from sightline.store.checksums import read_json, save_json
 from sightline.store.files import open_plain, plain_digest, remove_parts, write_whole
 from sightline.store.lock import hold
@@ -92,6 +93,11 @@ class Store:
         return self.path / "study.yml"
 
     @property
+    def aside_path(self) -> Path:
+        """Where things are moved that have the name of a file of the run and are none."""
+        return self.path / "moved-aside"
+
+    @property
     def lock_path(self) -> Path:
         """Held by whoever writes."""
         return self.path / "lock"
@@ -137,11 +143,13 @@ class Store:
 
     def save_manifest(self, content: Mapping[str, Any]) -> None:
         """Write the manifest, with its checksum."""
-        save_json(self.manifest_path, {"format": FORMAT, **content})
+        reach("manifest:before")
+        save_json(self.manifest_path, {"format": FORMAT, **content}, "manifest")
+        reach("manifest:after")
 
     def save_text(self, name: str, text: str) -> None:
-        """Write a text file of the store."""
-        write_whole(self.path / name, lambda file: file.write(text.encode()))
+        """Write a text file of the store, as that of the study."""
+        write_whole(self.path / name, text.encode(), "study")
 
     def clean(self) -> None:
         """Remove what killed writers have left."""

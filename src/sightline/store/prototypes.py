@@ -31,6 +31,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.data.csv_files import write_csv
 from sightline.records import InputError
 from sightline.records.errors import shown
 from sightline.store.checksums import read_json, save_json
@@ -266,8 +267,8 @@ class BenchmarkFolder:
         for folder in {self.parts, *named, *self.debug.glob("*")}:
             remove_parts(folder)
         text = json.dumps(settings, indent=1, allow_nan=False)
-        write_whole(self.parts / "settings.json", lambda file: file.write(text.encode()))
-        write_whole(self.config_path, lambda file: file.write(config.encode()))
+        write_whole(self.parts / "settings.json", text.encode())
+        write_whole(self.config_path, config.encode())
 
     def clear(self) -> None:
         """Remove what a benchmark has written here, and nothing else."""
@@ -308,7 +309,7 @@ class BenchmarkFolder:
         """Keep a part: whole, under a name that tells whether its bytes have changed."""
         content = table_bytes(table, ".parquet")
         path = self.parts / f"{name}-{sha256(content).hexdigest()[:16]}.parquet"
-        write_whole(path, lambda file: file.write(content))
+        write_whole(path, content)
 
     def save_file(self, name: str, content: bytes) -> None:
         """Write a file below the folder, whole."""
@@ -316,7 +317,7 @@ class BenchmarkFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.parent.resolve().is_relative_to(self.path.resolve()):
             raise InputError(f"{name}: must lie inside {self.path}, leads to {path.resolve()}")
-        write_whole(path, lambda file: file.write(content))
+        write_whole(path, content)
 
     def finish(self, tables: Mapping[str, pa.Table], about: Mapping[str, Any]) -> None:
         """Write the tables, then benchmark.json; the parts are of no more use."""
@@ -345,10 +346,10 @@ def table_bytes(table: pa.Table, ending: str) -> bytes:
     """Return a table as the bytes of a file; what is undefined is empty in CSV."""
     import pyarrow.parquet as pq
 
-    if ending == ".csv":
-        text: str = table.to_pandas().to_csv(index=False, lineterminator="\n")
-        return text.encode()
     file = BytesIO()
+    if ending == ".csv":
+        write_csv(table.to_pandas(), file)
+        return file.getvalue()
     pq.write_table(table.replace_schema_metadata(None), file, compression="zstd")
     return file.getvalue()
 

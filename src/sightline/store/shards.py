@@ -56,7 +56,9 @@ class StoredMaps:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def write_rows(path: Path, rows: pa.Table, views: Mapping[str, Any] | None = None) -> None:
+def write_rows(
+    path: Path, rows: pa.Table, views: Mapping[str, Any] | None = None, *, kind: str = "rows"
+) -> None:
     """Write a table of rows so that it is small and there whole or not at all, with its checksum.
 
     Keys repeat and are kept as dictionaries; what is left of their order and of the values is
@@ -70,6 +72,8 @@ def write_rows(path: Path, rows: pa.Table, views: Mapping[str, Any] | None = Non
         Of scores or curves.
     views : mapping, optional
         On which grids the maps were scored, for `read_views`.
+    kind : str
+        What the rows are: see `write_whole`.
     """
     import pyarrow.parquet as pq
 
@@ -91,8 +95,7 @@ def write_rows(path: Path, rows: pa.Table, views: Mapping[str, Any] | None = Non
         writer.add_key_value_metadata({KEY: BLANK})
         if views is not None:
             writer.add_key_value_metadata({VIEWS: json.dumps(views)})
-    content = seal(file.getvalue(), path.name)
-    write_whole(path, lambda file: file.write(content))
+    write_whole(path, seal(file.getvalue(), path.name), kind)
 
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -143,7 +146,7 @@ def write_maps(path: Path, maps: StoredMaps) -> None:
         "about": dict(maps.about),
     }
     content = seal(save(arrays, {"sightline": json.dumps(about)}), path.name)
-    write_whole(path, lambda file: file.write(content))
+    write_whole(path, content, "maps")
 
 
 def _equal_shapes(maps: StoredMaps) -> bool:

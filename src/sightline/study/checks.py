@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from sightline.data.datasets import DATASETS
@@ -9,6 +10,7 @@ from sightline.metrics.engine import parse_metric as read_metric
 from sightline.metrics.selection import Threshold, parse_selection, share_hint
 from sightline.metrics.spec import METRICS, MetricSpec
 from sightline.records import SightlineError
+from sightline.records.limits import MAX_SOURCES
 from sightline.study.problems import Place, found_problems
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ def check_selection(rules: tuple[str, ...]) -> tuple[str, ...]:
 def check_study(study: Study) -> None:
     """Raise with all that does not fit between the keys."""
     found = [
+        *_too_many(study),
         *_repeated_models(study),
         *_lost_models(study),
         *_without_models(study),
@@ -102,6 +105,20 @@ def check_study(study: Study) -> None:
         found.append((("percentiles",), "expected at least one, since selection has percentile"))
     if found:
         raise found_problems(found)
+
+
+def _too_many(study: Study) -> Iterator[tuple[Place, str]]:
+    """Find more combinations than a plan can hold."""
+    parts = {
+        "models": max(1, len(study.models)),
+        "methods": len(study.methods),
+        "targets": len(study.targets),
+        "seeds": len(study.seeds),
+    }
+    count = prod(parts.values())
+    if count > MAX_SOURCES:
+        told = " × ".join(f"{number:,} {name}" for name, number in parts.items())
+        yield ((), f"expected at most {MAX_SOURCES:,} combinations, got {told} = {count:,}")
 
 
 def _repeated_models(study: Study) -> Iterator[tuple[Place, str]]:

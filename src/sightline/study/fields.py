@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from sightline.metrics.selection import Threshold, share_hint
+from sightline.records.limits import MAX_ENTRIES
 from sightline.study.problems import WORDS, found_problems, problem, shown
 
 __all__ = [
@@ -54,7 +55,11 @@ def listed(value: Any) -> tuple[Any, ...]:
     """Return a list as a tuple, and anything else as the only one of its list."""
     if value is None:
         raise problem("expected a list, got nothing (null); give a value or leave the key out")
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not isinstance(value, list | tuple):
+        return (value,)
+    if len(value) > MAX_ENTRIES:
+        raise problem(f"expected at most {MAX_ENTRIES:,} entries, got {len(value):,}")
+    return tuple(value)
 
 
 def at_least_one(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from functools import partial
@@ -12,6 +13,7 @@ import yaml
 
 from sightline.data.formats.plain_yaml import PlainLoader
 from sightline.records import InputError
+from sightline.records.limits import MAX_YAML_VALUES, check_model_config
 from sightline.study.method_names import known_methods
 from sightline.study.model import Study
 from sightline.study.problems import shown
@@ -35,7 +37,15 @@ _FLOAT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 class _Loader(PlainLoader):
     """Plain values only; no key twice, and no aliases, which can blow up a small file."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._values = 0
+
     def compose_node(self, parent: Any, index: Any) -> Any:
+        self._values += 1
+        if self._values > MAX_YAML_VALUES:  # reading goes no further
+            text = f"there are more than {MAX_YAML_VALUES:,} values, which is too much"
+            raise yaml.MarkedYAMLError(problem=text, problem_mark=self.peek_event().start_mark)
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()
             text = f"aliases are not read, got *{event.anchor}: write the value out"
@@ -210,7 +220,9 @@ def _why(error: yaml.MarkedYAMLError, kind: str) -> str:
     if "could not determine a constructor for the tag" in what:
         return "tags (!…) are not read: write plain values"
     about = f" {error.context}" if error.context and error.problem else ""
-    return what if what.endswith(("twice", "out", "text")) else f"not YAML{about}: {what}"
+    return (
+        what if what.endswith(("twice", "out", "text", "too much")) else f"not YAML{about}: {what}"
+    )
 
 
 def line_at(node: Any, place: Place) -> int | None:
@@ -238,6 +250,7 @@ def _resolved(study: Study, folder: Path, where: str) -> dict[str, Any]:
     names = {}
     for entry, model in zip(study.models, values["models"], strict=True):
         model["model"], variant = _model_and_variant(entry, folder)
+        _check_config(model["model"], where)
         model["variant"] = variant
         names[entry.full] = f"{model['model']}@{variant}" if variant else model["model"]
     for method in values["methods"]:
@@ -249,6 +262,17 @@ def _resolved(study: Study, folder: Path, where: str) -> dict[str, Any]:
         if check["models"] is not None:
             check["models"] = [names[name] for name in check["models"]]
     return values
+
+
+def _check_config(model: str, where: str) -> None:
+    """Raise where a model in a folder is beyond all limits, before anything reads its weights."""
+    path = Path(model.removeprefix("hf:"), "config.json")
+    try:
+        found = path.is_file() and path.stat().st_size <= _LARGEST and json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):  # told when the model is loaded
+        return
+    if isinstance(found, dict):
+        check_model_config(found, f"{where}: {path}")
 
 
 def _absolute(path: str, folder: Path, where: str) -> str:

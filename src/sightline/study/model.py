@@ -18,6 +18,7 @@ from sightline.data.datasets import DATASETS
 from sightline.metrics.selection import PERCENTILES
 from sightline.records import InputError, UnknownNameError
 from sightline.records.choices import CHANNELS, SIGNS, Fit, Labelling, Sign, Ties
+from sightline.records.limits import PARAMETER_LIMITS
 from sightline.study import fields
 from sightline.study.asked_checks import (
     CheckedLayer,
@@ -233,9 +234,19 @@ def _given_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
 
 
 def _method_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
-    if "seed" not in entry.params:
-        return []
-    return [(("params", "seed"), "the seeds of all methods stand under the study's key seeds")]
+    found: list[tuple[Place, str]] = [
+        (("params", name), f"expected at most {limit:,}, got {shown(entry.params[name])}")
+        for name, limit in PARAMETER_LIMITS.items()
+        if _is_number(entry.params.get(name)) and entry.params[name] > limit
+    ]
+    if "seed" in entry.params:
+        text = "the seeds of all methods stand under the study's key seeds"
+        found.append((("params", "seed"), text))
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _name_problems(name: str, known: Mapping[str, Any]) -> list[tuple[Place, str]]:

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import pandas as pd
-import pyarrow as pa
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
 
@@ -24,10 +23,11 @@ from sightline.api.routes import _frames as frames
 from sightline.api.routes import heads
 from sightline.api.routes.system import study_yaml
 from sightline.api.state import Here, Served
+from sightline.data import CSVWriter, write_csv
 from sightline.records import SightlineError
 from sightline.report.feeding import Choice as FigureChoice
 from sightline.report.feeding import Drawn, StoreFigures
-from sightline.report.plates import write_csv
+from sightline.report.plates import DIGITS
 from sightline.report.scores import read_scores
 from sightline.report.tables import detailed_results, summary_results, table_one
 from sightline.store.files import read_plain
@@ -204,21 +204,20 @@ _TABLES: Mapping[str, Callable[[Served, AskedTable, bool], pd.DataFrame]] = {
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    with TemporaryDirectory() as folder:
-        path = FilePath(folder) / "table.csv"
-        write_csv(frame, path)
-        return path.read_bytes()
+    file = io.BytesIO()
+    write_csv(frame, file, digits=DIGITS)
+    return file.getvalue()
 
 
 def _rows(served: Served) -> Iterator[bytes]:
     """Yield every score as CSV, part by part."""
-    import pyarrow.csv as csv
-
-    first = True
+    header = True
     for batch in served.results.batches("scores"):
         part = io.BytesIO()
-        csv.write_csv(pa.Table.from_batches([batch]), part, csv.WriteOptions(include_header=first))
-        first = False
+        writer = CSVWriter(part, batch.schema, header=header)
+        writer.write_batch(batch)
+        writer.close()
+        header = False
         yield part.getvalue()
 
 
