@@ -29,7 +29,7 @@ const STYLES = [
 ] as const;
 
 // Text that a spreadsheet would run as a formula, as `escape_formula` of the library has it.
-const FORMULA = /^(?:[=@\t\r\n]|[+-](?!(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$))/i;
+const FORMULA = /^([=@\t\r\n]|[+-](?!(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$))/i;
 
 function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return "";

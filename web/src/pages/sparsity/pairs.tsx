@@ -61,8 +61,8 @@ function columnsOf(gold: boolean): readonly Column<Line>[] {
       value: (line) => numberOf(line, "p_dropout"),
       render: (line) => pValue(numberOf(line, "p_dropout")),
     },
-    difference("recall", <Tip text="Recall of single regions, each image's mean over its regions: never to be read without IoU or coverage.">Δ region recall</Tip>),
-    difference("label_recall", <Tip text="The same with each image's mean over its labels, however many instances they have.">Δ label recall</Tip>),
+    difference("recall", <Tip text="Mean per image. Never to be read without IoU or coverage.">Δ region recall</Tip>),
+    difference("label_recall", <Tip text="The same over the labels of an image.">Δ label recall</Tip>),
     difference("coverage", "Δ coverage"),
     {
       key: "same_sign",
@@ -192,11 +192,10 @@ export function Pairs({ verdicts, deltas, metric }: PairsProps) {
       tools={<ExportMenu name="differences-between-models" data={() => tableData(columns, verdicts)} />}
     >
       <p>
-        Labels are left out at random, the same ones for both models, and images are drawn anew. A difference survives if
-        it is significant with all labels (Holm-corrected sign-flip p ≤ 0.05) and keeps its sign in 19 of 20 draws with
-        half of the labels gone. Beside IoU stand coverage and the recall of single regions: where these prefer the other
-        model, one that looks at unlabelled instances <b>cannot be told apart from</b> one that looks at wrong places
-        without a gold set.
+        The same labels are left out at random for both models, and images are resampled. A difference survives if it is
+        significant with all labels (Holm-corrected sign-flip p ≤ 0.05) and keeps its sign in 19 of 20 draws with half of
+        the labels gone. Where coverage or recall prefer the other model, one that looks at unlabelled instances{" "}
+        <b>cannot be told apart from</b> one that looks at wrong places without a gold set.
       </p>
       {kinds.length > 1 && (
         <div className="chips" role="group" aria-label="Show pairs of which can be said">
