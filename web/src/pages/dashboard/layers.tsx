@@ -66,7 +66,7 @@ function LayerPanel({ panel, by, metric, baselines, yDomain }: PanelProps) {
   };
   const best = bestPoint(selectForAxis(panel.lines.flatMap((line) => line.points)), lower);
   const count = new Set(panel.lines.flatMap((line) => line.points.map((point) => point.x))).size;
-  const extreme = `${lower ? "lowest" : "highest"}${count > 1 ? ` of ${count} layers on these images` : ""}`;
+  const extreme = `${lower ? "lowest" : "highest"}${count > 1 ? ` of ${count} layers` : ""}`;
   const marks = best?.value == null ? [] : [{ x: best.x, y: best.value, text: `${extreme}: layer ${best.x}, ${score(best.value)}` }];
   return (
     <ChartFrame level={3} title={panel.title} name={`layers-${panel.title}`} data={() => dataOf(all)}>

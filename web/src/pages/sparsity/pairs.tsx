@@ -62,7 +62,7 @@ function columnsOf(gold: boolean): readonly Column<Line>[] {
       render: (line) => pValue(numberOf(line, "p_dropout")),
     },
     difference("recall", <Tip text="Mean per image. Never to be read without IoU or coverage.">Δ region recall</Tip>),
-    difference("label_recall", <Tip text="The same over the labels of an image.">Δ label recall</Tip>),
+    difference("label_recall", "Δ label recall"),
     difference("coverage", "Δ coverage"),
     {
       key: "same_sign",
