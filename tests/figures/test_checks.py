@@ -291,6 +291,17 @@ def test_a_share_of_one_image_does_not_stretch_the_axis() -> None:
     assert "arrows: beyond the axis, without an interval" in notes(ax)
 
 
+def test_a_score_of_one_wrong_image_does_not_stretch_the_axis() -> None:
+    many = [0.05 + 0.1 * i / 28 for i in range(29)]
+    table = {"method": "cls", "image": [f"i{i}" for i in range(30)], "value": [*many, 0.9],
+             "correct": [True] * 29 + [False]}  # fmt: skip
+    ax = create_model_vs_method_analysis(pd.DataFrame(table), metric="iou@90").axes[0]
+    assert len(ax.patches) == 1  # the box of the right predictions
+    assert marks(ax, ">") == [(pytest.approx(0.15), pytest.approx(0.19))]
+    assert ax.get_xlim()[1] < 0.2
+    assert "arrows: beyond the axis, without an interval" in notes(ax)
+
+
 def test_undefined_values_unknown_predictions_and_lower_scores() -> None:
     table = plain(correct=[True, True, None, False, True, False, False, True]).astype(
         {"correct": object}

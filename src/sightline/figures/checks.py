@@ -240,18 +240,22 @@ def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -
     """Draw two boxes in each row, right over wrong, with their counts; return a note on arrows."""
     spec = spec_of(metric)
     shares = spec is not None and spec.share
-    every = [found for one in sides for found in (one.right, one.wrong)]
-    value, low, high = np.array([(one.value, one.low, one.high) for one in every]).reshape(-1, 3).T
+    low, high = _find_side_ends(sides, shares=shares).reshape(-1, 2).T
     limits = find_dot_limits(low, high, np.array([chance]))
+    dots: list[float] = []
     for place, one in enumerate(sides):
         for name, shift in (("right", -0.19), ("wrong", 0.19)):
             if not len(one.values[name]):
                 continue
-            found: Interval = getattr(one, name)
+            side: Interval = getattr(one, name)
             if shares:
-                _draw_share(ax, place + shift, found, name, limits)
-            else:
+                _draw_share(ax, place + shift, side, name, limits)
+                dots.append(side.value)
+            elif np.isfinite(side.low):
                 _draw_side(ax, place + shift, one.values[name], name)
+            else:
+                _draw_few(ax, place + shift, one.values[name], name, limits)
+                dots.extend(one.values[name])
         ax.annotate(
             f"{one.right.n:,} | {one.wrong.n:,}", (1, place), (4, 0), va="center", fontsize=7.5,
             xycoords=("axes fraction", "data"), textcoords="offset points", color=GREY,
@@ -263,8 +267,24 @@ def _draw_sides(ax: Axes, sides: Sequence[_Sides], metric: str, chance: float) -
     _mark_names(ax, sides)
     ax.set_xlabel(metric, parse_math=False)
     _sides_legend(ax, np.isfinite(chance))
-    beyond = shares and ((value < limits[0]) | (value > limits[1])).any()
+    beyond = any(not limits[0] <= dot <= limits[1] for dot in dots)
     return f"arrows: {BEYOND_AXIS}" if beyond else ""
+
+
+def _find_side_ends(sides: Sequence[_Sides], *, shares: bool) -> NDArray[np.float64]:
+    """Return the ends of each side that may set the axis: NaN where it has no interval.
+
+    Fractions are drawn with their interval, scores as boxes over their values.
+    """
+    ends = []
+    for one in sides:
+        for name, side in (("right", one.right), ("wrong", one.wrong)):
+            values = one.values[name]
+            if shares or not np.isfinite(side.low):
+                ends.append((side.low, side.high))
+            else:
+                ends.append((values.min(), values.max()))
+    return np.array(ends)
 
 
 def _mark_names(ax: Axes, sides: Sequence[_Sides]) -> None:
@@ -286,6 +306,16 @@ def _draw_side(ax: Axes, place: float, values: NDArray[np.float64], side: str) -
     fill = "#CFE3F1" if side == "right" else "white"
     style = {"facecolor": fill, "edgecolor": colour, "lw": 1.1}
     draw_box(ax, place, values, style, high=0.3, marks=(colour, colour))
+
+
+def _draw_few(
+    ax: Axes, place: float, values: NDArray[np.float64], side: str, limits: tuple[float, float]
+) -> None:
+    """Draw the values of a side that has too few for a box."""
+    look = Look(_SIDES[side], "-", "o" if side == "right" else "s", side == "wrong")
+    for value in values:
+        position, point = place_dot(float(value), limits, look.point)
+        ax.plot([position], [place], ls="none", **point, zorder=3)
 
 
 def _draw_share(
