@@ -114,6 +114,35 @@ def test_signed_maps_ask_for_a_sign_everywhere(folder: Path, tmp_path: Path) -> 
     assert plan_of(folder, sign="absolute", **changes).sources[0].sign == "absolute"
 
 
+def test_signed_methods_score_alike_through_a_study_and_their_maps(
+    folder: Path, tmp_path: Path
+) -> None:
+    maps = tmp_path / "o.safetensors"
+    words = (
+        "-m",
+        "demo/cnn",
+        "--method",
+        "occlusion",
+        "--param",
+        "window=112",
+        "--param",
+        "stride=112",
+    )
+    run("explain", folder, *words, "--maps", maps, "--resolution", "pixels")
+    said = run("score", maps, "-a", folder / "annotations.json", "--out", tmp_path / "s.parquet")
+    assert "Sign: positive, the part above 0; the maps' file says signed" in said.stdout
+    frame = pd.read_parquet(tmp_path / "s.parquet")
+    scored = frame[frame["region"].isna()].set_index("image")["auc_roc"].to_dict()
+    method = {"name": "occlusion", "params": {"window": 112, "stride": 112}}
+    given = study(folder, maps, ["auc_roc"])
+    own = {"models": ["demo/cnn"], "methods": [method], "metrics": ["auc_roc"]}
+    for number, changes in enumerate((given, {**own, "resolution": "pixels"})):
+        changes = {**changes, "regions": False}
+        done = run_study(study_of(folder, **changes), tmp_path / f"run{number}", workers=1)
+        rows = table(done.store.path).to_pandas().set_index("image")
+        assert rows["value"].to_dict() == scored
+
+
 def test_channels_are_asked_for_everywhere(folder: Path, tmp_path: Path) -> None:
     maps, _ = save(tmp_path / "m", 3)
     said = run("score", maps, "-a", folder / "annotations.json", code=2).stderr

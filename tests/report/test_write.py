@@ -297,7 +297,7 @@ def test_a_figure_that_fails_is_named_and_the_report_is_written(
 def test_a_figure_that_cannot_be_saved_leaves_no_file(
     given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(table: pd.DataFrame, path: Path) -> None:
+    def fail(table: pd.DataFrame, path: Path, **options: object) -> None:
         raise OSError("full")
 
     monkeypatch.setattr(plates, "write_csv", fail)

@@ -128,7 +128,11 @@ def test_the_sign_is_what_study_entry_or_file_say(folder: Path, tmp_path: Path) 
     assert given(folder, path).sources[0].sign == "absolute"
     assert given(folder, path, {"sign": "positive"}).sources[0].sign == "positive"
     signed = written(tmp_path / "s.safetensors", {"000.png": "000.png"}, sign="signed")
-    assert given(folder, signed, metrics=["iou"]).sources[0].sign == "signed"
+    plan = given(folder, signed)
+    assert plan.sources[0].sign == "positive"  # as maps of a signed method of a study
+    assert any("the part above 0 is scored" in note for note in plan.notes)
+    stated = given(folder, signed, {"sign": "signed"}, metrics=["iou"])
+    assert stated.sources[0].sign == "signed"
     both = given(folder, path, {"sign": "positive"}, sign="signed", metrics=["iou"])
     assert both.sources[0].sign == "signed"
 

@@ -407,9 +407,11 @@ def test_signs_that_metrics_have_no_meaning_for(folder: Path, tmp_path: Path) ->
     text = json.dumps({"maps": entries, "upsampling": "bilinear"})
     path = tmp_path / "m.safetensors"
     save_file({"000.png": np.ones((4, 4), np.float32)}, path, {"sightline": text})
+    assert given_plan(folder, path).sources[0].sign == "positive"
     with pytest.raises(InputError, match="a signed map has no energy"):
-        given_plan(folder, path)
-    assert given_plan(folder, path, metrics=["iou"]).sources[0].sign == "signed"
+        given_plan(folder, path, sign="signed")
+    with pytest.raises(InputError, match="a signed map has no energy"):
+        given_plan(folder, path, params={"sign": "signed"})
     assert given_plan(folder, path, sign="signed", metrics=["iou"]).sources[0].sign == "signed"
     assert given_plan(folder, path, sign="absolute").sources[0].sign == "absolute"
     assert given_plan(folder, path, params={"sign": "positive"}).sources[0].sign == "positive"

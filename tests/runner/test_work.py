@@ -248,7 +248,7 @@ def test_rows_are_written_last(plan: Plan, tmp_path: Path, monkeypatch: pytest.M
     """They say that a task is done; what comes before must be there."""
     order = []
     monkeypatch.setattr(module, "write_maps", lambda path, maps: order.append(path.parent.name))
-    monkeypatch.setattr(module, "write_rows", lambda path, *_: order.append(path.parent.name))
+    monkeypatch.setattr(module, "write_rows", lambda path, *_, **__: order.append(path.parent.name))
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
     finish(worker, task_of(plan, "demo/vit", "random"))
     assert order == ["maps", "curves", "rows"]

@@ -14,7 +14,7 @@ from sightline.cli.option_words import (
 from sightline.cli.printing import progress, show, show_json
 from sightline.cli.tables import notes, score_report, summary_table
 from sightline.records import InputError
-from sightline.records.choices import Channels, Sign, Ties
+from sightline.records.choices import Channels, Sign, Ties, get_scoring_sign
 
 if TYPE_CHECKING:
     from sightline.data import MapFiles
@@ -156,14 +156,18 @@ class ReadAs(NamedTuple):
 
 
 def choose_sign(given: Sign | None, said: Sequence[str]) -> ReadAs:
-    """Return the sign given, else that of the file where all maps have one."""
+    """Return the sign given, else how maps of the file's sign are scored, where all have one."""
     if given is not None:
         differs = bool(said) and tuple(said) != (given,)
         note = f"Sign: {given}, as given; the maps' file says {', '.join(said)}"
         return ReadAs(given, "option", (note,) if differs else ())
     if len(said) == 1:
-        sign = cast("Sign", said[0])
-        return ReadAs(sign, "file", (f"Sign: {sign}, as the maps' file says",))
+        own = cast("Sign", said[0])
+        sign = get_scoring_sign(own)
+        why = "as the maps' file says"
+        if sign != own:
+            why = f"the part above 0; the maps' file says {own}, --sign {own} ranks all values"
+        return ReadAs(sign, "file", (f"Sign: {sign}, {why}",))
     note = f"Sign: none; the maps' file says {', '.join(said)}: give --sign to read all as one"
     return ReadAs(None, "default", (note,) if said else ())
 

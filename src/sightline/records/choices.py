@@ -16,6 +16,7 @@ __all__ = [
     "Layer",
     "Sign",
     "Ties",
+    "get_scoring_sign",
 ]
 
 # How values of a map are read: those below 0 mean nothing, as much as others, or the contrary.
@@ -37,3 +38,16 @@ Labelling: TypeAlias = Literal["exhaustive", "representative", "salient"]
 By: TypeAlias = Literal["model", "method", "layer"]
 # Which layer of a line stands in a table: one, or how it is chosen.
 Layer: TypeAlias = int | Literal["best", "split", "last"]
+
+
+def get_scoring_sign(sign: Sign) -> Sign:
+    """Return how maps of a method's sign are scored by default.
+
+    Of signed maps, which have no energy, it is the part above 0.
+
+    Examples
+    --------
+    >>> get_scoring_sign("signed"), get_scoring_sign("absolute")
+    ('positive', 'absolute')
+    """
+    return "positive" if sign == "signed" else sign

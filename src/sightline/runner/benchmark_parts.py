@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.records import InputError, Sample
-from sightline.runner.sources import read_as
+from sightline.records.choices import get_scoring_sign
 from sightline.store.prototypes import drops_schema, relevance_schema
 
 if TYPE_CHECKING:
@@ -519,7 +519,7 @@ def _class_maps(asked: BenchmarkJob, method: str, group: Group, pairs: _Pairs) -
     images = [group.samples[at] for at in pairs.images.tolist()]
     maps = explain(asked.model, images, method, params=asked.params, batch=asked.batch, **options)
     raw = np.stack([maps.of(image=at) for at in range(len(maps))])
-    read = np.abs(raw) if read_as(maps.sign) == "absolute" else np.maximum(raw, 0)
+    read = np.abs(raw) if get_scoring_sign(maps.sign) == "absolute" else np.maximum(raw, 0)
     height, width = group.inputs.pixels.shape[2:]
     values = scaled_values(torch.from_numpy(read), int(height), int(width))
     return values.to(group.inputs.pixels.device)

@@ -10,6 +10,7 @@ import numpy as np
 from sightline.data.mapfiles import match_images, open_maps
 from sightline.metrics import resolve_sign
 from sightline.records import InputError, MapError
+from sightline.records.choices import get_scoring_sign
 from sightline.runner.sources import Source
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def given_source(
             if maps.unfit:
                 raise InputError(f"{method.params['maps']}: {maps.unfit}")
             matches = match_images(maps, images)
-            sign: Any = study.sign or method.params.get("sign") or maps.sign
+            stated: Any = study.sign or method.params.get("sign")
+            own: Any = maps.sign
+            sign = stated or (get_scoring_sign(own) if own else None)
+            above = stated is None and own == "signed"
             used = dict(matches.pairs)
             for image, name in match_images(maps, every).pairs:
                 values = _read(maps, name)
@@ -82,6 +86,11 @@ def given_source(
         maps=str(method.params["maps"]),
     )
     notes = []
+    if above:
+        notes.append(
+            f"Maps of {method.name} are signed: the part above 0 is scored (params.sign: signed "
+            "ranks by all values and has no energy)"
+        )
     if lacking := matches.images_without_map:
         some = ", ".join(lacking[:3]) + ", …" * (len(lacking) > 3)
         notes.append(f"No map of {method.name} for {len(lacking)} of {len(images)} images: {some}")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sightline.records import InputError, UnknownNameError
-from sightline.runner.sources import Source, read_as
+from sightline.records.choices import get_scoring_sign
+from sightline.runner.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -171,7 +172,7 @@ def _sources(
                 heads=_heads(study, card, model),
                 target=target,
                 seed=seed,
-                sign=study.sign or read_as(card.sign),
+                sign=study.sign or get_scoring_sign(card.sign),
                 key=f"{method.name} {target} {seed}",  # until it is sealed
             )
 

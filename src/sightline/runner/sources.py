@@ -17,12 +17,7 @@ _PLACES = ("rules", "key", "load", "maps")
 # Part of the key of checks alone: those of all others stay what they were.
 _CHECKED = ("part", "options")
 
-__all__ = ["Scoring", "Source", "digest_of", "read_as"]
-
-
-def read_as(sign: str) -> str:
-    """Return how maps of a sign are scored: of signed ones, without energy, the part above zero."""
-    return "positive" if sign == "signed" else sign
+__all__ = ["Scoring", "Source", "digest_of"]
 
 
 def digest_of(*parts: Any) -> str:
