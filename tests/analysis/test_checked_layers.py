@@ -66,7 +66,8 @@ def test_a_table_says_where_the_checked_layer_is_not_the_best_one(results: Resul
     assert find_unchecked(found) == [("demo/cnn gradcam (predicted)", f"layer {other}", best)]
     assert found.attrs["note"].startswith(
         f"as it was; checked on layer {other}, the leaderboard's best layer by "
-        f"{results._tables.name(None)} is {best}: demo/cnn gradcam (predicted); `sightline sanity`"
+        f"{results._tables.name(None)} is {best}: demo/cnn gradcam (predicted); "
+        f"`sightline sanity RUN --layers {best}` checks them"
     )
     both = add_best_layers(make_checked(other, best), results)
     assert both["best_layer"].tolist() == [best, best]

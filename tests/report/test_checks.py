@@ -124,7 +124,7 @@ def test_faithfulness_is_bold_where_it_is_better_than_the_random_map() -> None:
 def test_a_layer_that_is_no_longer_the_best_is_named(page: Any, row: dict[str, Any]) -> None:
     said = unescape(words(page(pd.DataFrame([{**row, "layer": 11, "best_layer": 9}]))))
     assert "vit cls: checked on layer 11; the leaderboard's best layer is 9." in said
-    assert "`sightline sanity` adds" in said
+    assert "`sightline sanity RUN --layers" in said
     assert "best layer" not in words(page(pd.DataFrame([row])))
     both = [{**row, "layer": 11, "best_layer": 9}, {**row, "layer": 9, "best_layer": 9}]
     assert "best layer" not in words(page(pd.DataFrame(both)))

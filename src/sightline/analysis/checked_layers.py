@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     Configuration = tuple[str, str, str]
 
-__all__ = ["add_best_layers", "choose_best_layers", "find_best_layers", "find_unchecked"]
+__all__ = [
+    "add_best_layers",
+    "choose_best_layers",
+    "find_best_layers",
+    "find_unchecked",
+    "format_layer_advice",
+]
 
 _SHOWN = 3  # configurations that a note names
 
@@ -185,4 +191,9 @@ def _format_differences(table: pd.DataFrame, metric: str) -> Iterator[str]:
     if len(found) > _SHOWN:
         yield f"{len(found) - _SHOWN} more are not checked on their best layer, see best_layer"
     if found:
-        yield "`sightline sanity` adds the checks of the best layers"
+        yield format_layer_advice(best for _, _, best in found)
+
+
+def format_layer_advice(layers: Iterable[int]) -> str:
+    """Return the command that checks layers, whichever metric chose them."""
+    return f"`sightline sanity RUN --layers {','.join(map(str, sorted(set(layers))))}` checks them"

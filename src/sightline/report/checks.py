@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis.checked_layers import find_unchecked
+from sightline.analysis.checked_layers import find_unchecked, format_layer_advice
 from sightline.records import SightlineError
 from sightline.records.words import counted
 from sightline.report._feeds_checks import get_layer, named_lines, stored_checks
@@ -204,13 +204,14 @@ def sanity_html(table: pd.DataFrame) -> str:
 
 def _format_layer_note(table: pd.DataFrame) -> str:
     """Return which maps are not checked on the layer that the leaderboard reports."""
+    unchecked = find_unchecked(table)
     sentences = [
         f"{name}: checked on {layers}; the leaderboard's best layer is {best}."
-        for name, layers, best in find_unchecked(table)
+        for name, layers, best in unchecked
     ]
     if not sentences:
         return ""
-    advice = "`sightline sanity` adds the checks of these layers."
+    advice = f"{format_layer_advice(best for _, _, best in unchecked)}."
     return f'<div class="note"><p>{escape(" ".join([*sentences, advice]))}</p></div>'
 
 

@@ -3,7 +3,7 @@ export { BASELINE, SERIES, cellColour, cellInk, lineLook, type LineLook, type Ma
 export { HeatTable, ScaleBar, heatData, type HeatCell, type HeatTableProps } from "./heat_table";
 export { IntervalPlot, intervalData, type IntervalLine } from "./interval_plot";
 export { IntervalRows } from "./interval_rows";
-export { MARK_NAMES, rankRows, selectForAxis, type IntervalRow, type MarkNames } from "./interval_layout";
+export { MARK_NAMES, hasInterval, rankRows, selectForAxis, type IntervalRow, type MarkNames } from "./interval_layout";
 export { Legend, type LegendItem } from "./legend";
 export { LineChart, lineData, type LineChartProps } from "./line_chart";
 export type { LinePoint, LineSeries } from "./line_parts";

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import type { Breakdown, BreakdownLine, Figure } from "../../api/client";
 import { exportUrl, useLabels, useStudy } from "../../api/queries";
-import { IntervalRows, LoadedChart, type IntervalRow } from "../../charts";
+import { IntervalRows, LoadedChart, hasInterval, type IntervalRow } from "../../charts";
 import { Empty, MetricTip, Search, Segmented, Select } from "../../components";
 import type { DataSet } from "../../export";
 import { metricParts, plural, short } from "../../format";
@@ -25,9 +25,13 @@ type ByLabel = BreakdownLine;
 const figureOf = (line: ByLabel, metric: string): Figure | undefined =>
   line.figures.find((figure) => metricParts(figure.metric).metric === metric);
 
+/** Labels of too few regions for an interval, whose score may be anything, come last. */
 function orderOf(name: (typeof ORDERS)[number], metric: string): Order<ByLabel> {
   if (name === "name") return byName;
-  return byNumber(name === "count" ? ({ n }) => n : (line) => figureOf(line, metric)?.value ?? null);
+  if (name === "count") return byNumber(({ n }) => n);
+  const isSure = (line: ByLabel) => hasInterval(figureOf(line, metric) ?? {});
+  const byValue = byNumber<ByLabel>((line) => figureOf(line, metric)?.value ?? null);
+  return (a, b) => Number(isSure(b)) - Number(isSure(a)) || byValue(a, b);
 }
 
 function dataOf({ lines }: Breakdown): DataSet {

@@ -1,7 +1,7 @@
 /** Kinds of images: on which do maps agree with the annotation? */
 import type { Breakdown } from "../../api/client";
 import { exportUrl, useStyles } from "../../api/queries";
-import { IntervalRows, LoadedChart, type IntervalRow } from "../../charts";
+import { IntervalRows, LoadedChart, rankRows, type IntervalRow } from "../../charts";
 import { Empty, MetricTip } from "../../components";
 import type { DataSet } from "../../export";
 import { plural } from "../../format";
@@ -55,7 +55,7 @@ export function StylesView() {
           ) : (
             <IntervalRows
               label={`${title} by style; each line opens its images`}
-              rows={rowsOf(breakdown)}
+              rows={rankRows(rowsOf(breakdown))}
               axis={`mean ${title} over images`}
             />
           )
