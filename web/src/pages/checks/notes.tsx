@@ -10,9 +10,9 @@ export function NoLine() {
 }
 
 const HOW: Readonly<Record<string, ReactNode>> = {
-  randomisation: "redraws the weights of the network and compares maps",
-  faithfulness: "changes pixels in the order of the map and watches the score of the class",
-  parts: "takes away the parts of drawn facades and compares what decides with what maps rank first",
+  randomisation: "re-initialises the network and compares maps",
+  faithfulness: "perturbs pixels in the order of the map",
+  parts: "removes parts of facades and compares what decides with what maps rank first",
 };
 
 /** The check was not run: what would make it. */
@@ -20,11 +20,11 @@ export function NotStored({ needs, stored }: { needs: string; stored: readonly s
   return (
     <Empty title={stored.length === 0 ? "No checks are stored" : `The check “${needs}” is not stored`}>
       <p>
-        It {HOW[needs] ?? "was not run"}. Put it into the file of the study and run it again; what is stored is kept:
+        It {HOW[needs] ?? "was not run"}. Add it to the study file and run it again; nothing stored is lost:
       </p>
       <pre className="checks-example">{`checks:\n  ${needs}: {}`}</pre>
       <p>
-        Or run <code>sightline sanity RUN</code>, which adds all checks to a run, of the layers that its leaderboard reports.{" "}
+        Or run <code>sightline sanity RUN</code>, which checks the layers that the leaderboard reports.{" "}
         <Link href={to.study()}>The file of this study</Link>
       </p>
     </Empty>
