@@ -110,7 +110,7 @@ export function CascadeView() {
 function NoCascade() {
   return (
     <Empty title="No cascade is stored">
-      <p>Weights were redrawn all at once. Ask for stages in the file of the study and run it again; what is stored is kept:</p>
+      <p>Weights were re-initialised all at once. Add stages to the study file and run it again; nothing stored is lost:</p>
       <pre className="checks-example">{"checks:\n  randomisation: {ways: [full, top-down]}"}</pre>
     </Empty>
   );

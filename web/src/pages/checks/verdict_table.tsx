@@ -69,7 +69,7 @@ function columnsOf(lines: readonly SanityLine[]): Column<SanityLine>[] {
     number("training", "Other training", "How similar the map of the same network is, trained from another seed."),
     {
       key: "guide",
-      title: <Tip text="The guide's rule: a similarity below 0.3 is reliable, above 0.6 unreliable. It knows neither intervals nor what maps of other images share.">Guide’s rule</Tip>,
+      title: <Tip text="A common rule of thumb: a similarity below 0.3 is reliable, above 0.6 unreliable. It has no intervals.">Guide’s rule</Tip>,
       value: (line) => line.guide,
       render: (line) => (
         <>

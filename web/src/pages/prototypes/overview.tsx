@@ -137,7 +137,7 @@ function Drops({ of }: { of: PrototypeBenchmark }) {
       name={`${of.name}-drop-heatmap`}
       data={({ lines }) => dropsData(lines)}
       tools={<Segmented label="Number shown" hideLabel value={shown} options={options} onChange={(next) => setShown(next)} />}
-      note="A cell shows the prototype and the images behind it. Prototypes that no image is most similar to have no line."
+      note="A cell shows the prototype and the images behind it. Others have no line."
     >
       {(data) => <Heat of={of} answer={data} shown={shown} />}
     </LoadedChart>

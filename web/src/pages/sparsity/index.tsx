@@ -74,7 +74,7 @@ function Waiting() {
   const now = useSparsityProgress().data;
   return (
     <div className="sparsity-waiting">
-      <Spinner label="Making the report. It reads all maps and leaves labels out at random, over and over: the first time this may take half a minute" />
+      <Spinner label="Making the report: the first time this may take half a minute" />
       {now?.making && (
         <p className="soft">
           {now.metric}: {now.step}

@@ -159,7 +159,7 @@ function PairPlot({ verdicts, current, metric, onPick }: PlotProps) {
       title={`Δ ${metric} with all labels`}
       name="differences"
       data={() => tableData(columnsOf(true), verdicts)}
-      note="Intervals are over images, with the labels as they are: they know nothing of missing ones. Pick a line to see what gaps do to it."
+      note="Intervals are over images and ignore missing labels. Pick a line to see what gaps do to it."
     >
       <IntervalPlot
         label={`Differences in ${metric} between models`}
