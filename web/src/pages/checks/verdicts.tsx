@@ -107,7 +107,7 @@ function Answer({ answer }: { answer: Sanity }) {
           title={`How similar, weights redrawn ${drawn}?`}
           name="sanity-similarities"
           data={data}
-          note="Above 0.6 a map fails whatever others are like. Marks: how similar maps of two images are, and how similar the map is to the edges of its image."
+          note="Above 0.6 a map fails. Marks: how similar maps of two images are, and the map and the edges of its image."
         >
           <IntervalRows
             label={`${name} of maps of the trained and the randomised network`}

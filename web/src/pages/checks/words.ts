@@ -40,7 +40,7 @@ export const MEASURE_WORDS: Readonly<Record<string, MeasureWords>> = {
   },
   road_morf: {
     title: "ROAD, first ranked first",
-    meaning: "Pixels ranked first are replaced by what their neighbours suggest, so that the hole itself tells little. Low is better.",
+    meaning: "Pixels ranked first are imputed from their neighbours. Low is better.",
   },
   road_lerf: {
     title: "ROAD, last ranked first",

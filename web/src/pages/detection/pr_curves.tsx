@@ -54,7 +54,7 @@ export function PrCurves({ evaluation, chosen }: { evaluation: Detection; chosen
       title={`Precision and recall at IoU ${evaluation.iou}`}
       name={`${evaluation.name}-precision-recall`}
       data={() => lineData(series, "recall")}
-      note="A line shows at each recall the best precision there or beyond, as average precision reads it. Choose classes in the table below."
+      note="The best precision at each recall or beyond, as in average precision. Choose classes in the table below."
     >
       {series.length === 0 ? (
         <Empty title="No curve">No class has both objects and predictions.</Empty>

@@ -34,7 +34,7 @@ const RULES: readonly Choosable[] = [
 ];
 
 const TIES_TEXT =
-  "Where the threshold falls among equal pixels, each takes an equal share, so that the area is exact; or all of them are taken, as map ≥ threshold does.";
+  "Of equal pixels at the threshold, each takes an equal share, so that the area is exact; or all are taken, as map ≥ threshold does.";
 
 interface RuleFieldsProps {
   study: StudyInfo;
