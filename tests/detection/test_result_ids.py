@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
+from sightline.data import load_dataset
 from sightline.detection import (
+    DetectionResults,
     GroundTruth,
     Picture,
     as_detections,
@@ -21,7 +24,8 @@ from sightline.detection import (
     as_tables,
     evaluate_detections,
 )
-from sightline.detection.files.coco_json import read_coco_detections
+from sightline.detection.files import _result_ids
+from sightline.detection.files.coco_json import read_coco_detections, read_coco_ground_truth
 from sightline.records import InputError
 from tests.cli.small import error, run
 
@@ -135,7 +139,7 @@ def _truth(files: dict[Any, str]) -> Row:
     ("names", "expected"),
     [
         ([4, 7, 9], [4, 7, 9]),
-        ([7], [7]),  # an id of the ground truth, though also the stem of another image
+        ([7, 12], [7, 12]),  # 7 is also the stem of another image, but 12 is not
         ([7, "b", "c"], [4, 7, 9]),
         (["007", "b", "d.e"], [4, 7, 12]),
         (["val/007.jpg", "c.jpg"], [4, 9]),
@@ -233,6 +237,207 @@ def test_padded_numbers_are_found(numbers: list[int]) -> None:
     truth = as_ground_truth(_truth(names))
     found = as_detections([{"image_id": n, **GOOD} for n in numbers], truth)
     assert found.image.tolist() == [1000 + n for n in numbers]
+
+
+# --- integers that are ids and stems -------------------------------------------------------------
+
+NUMBERED = {0: "a/000009.jpg", 9: "a/000034.jpg", 25: "25.jpg", 34: "x.jpg", 7: "b/000007.jpg"}
+EITHER = r"image_id 9 may be the id of image 9 \('a/000034\.jpg'\) or the stem of image 0 \('a/0000"
+
+
+def _read_in_every_way(files: dict[Any, str], rows: list[Row], folder: Path) -> list[list[int]]:
+    """Return the images of results by the fast reader of each side, and by Python's."""
+    content = _truth(files)
+    truths = as_ground_truth(_write(folder / "gt.json", content)), as_ground_truth(content)
+    path = _write(folder / "dt.json", rows)
+    return [
+        as_detections(given, truth).image.tolist() for truth in truths for given in (path, rows)
+    ]
+
+
+def _rows_of(names: list[Any], files: list[Any] | None = None) -> list[Row]:
+    rows = [{"image_id": name, **GOOD} for name in names]
+    pairs = zip(rows, files or [None] * len(rows), strict=True)
+    return [row if file is None else {**row, "file_name": file} for row, file in pairs]
+
+
+@pytest.mark.parametrize(
+    ("names", "files", "expected"),
+    [
+        ([9, 25], ["000009.jpg", "25.jpg"], [0, 25]),
+        ([25, 9, 9], [None, "a/000009.png", "000009.jpg"], [25, 0, 0]),
+        ([9, 34, 25], ["000009.jpg", "000034.jpg", None], [0, 9, 25]),
+        ([9, 25], ["000034.jpg", None], [9, 25]),
+        ([9, 34], ["000034.jpg", "x.jpg"], [9, 34]),
+        ([9, 0], None, [9, 0]),  # 0 is not a stem
+        ([9, 0], ["000009.jpg", "000009.jpg"], [9, 0]),
+        ([7, 25], None, [7, 25]),  # the same image both ways
+        ([7, 25], ["b.jpg", 3], [7, 25]),
+        ([], None, []),
+    ],
+)
+def test_the_names_of_files_tell_stems_from_ids(
+    names: list[int], files: list[Any] | None, expected: list[int], tmp_path: Path
+) -> None:
+    assert _read_in_every_way(NUMBERED, _rows_of(names, files), tmp_path) == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("names", "files", "message"),
+    [
+        ([9], None, r"record 0: " + EITHER + r"09\.jpg'\); write the file_name of its .* itself$"),
+        ([7, 25, 9, 34], None, r"record 2: " + EITHER),
+        ([9, 9], ["000009.jpg", None], r"record 1: " + EITHER),
+        ([9, 9], ["000009.jpg", "000034.jpg"], EITHER + r".*; got file_name '000034\.jpg'"),
+        (
+            [9, 34],
+            ["000009.jpg", "x.jpg"],
+            r"record 1: image_id 34 may be .* got file_name 'x\.jpg'",
+        ),
+        ([9], ["y.jpg"], EITHER + r".*; got file_name 'y\.jpg'"),
+        ([9], [3], EITHER),
+    ],
+)
+def test_integers_that_are_ids_and_stems_are_refused(
+    names: list[int], files: list[Any] | None, message: str, tmp_path: Path
+) -> None:
+    rows, content = _rows_of(names, files), _truth(NUMBERED)
+    paths = _write(tmp_path / "gt.json", content), _write(tmp_path / "dt.json", rows)
+    for truth in (paths[0], content):
+        for results in (paths[1], rows):
+            with pytest.raises(InputError, match=message):
+                as_tables(truth, results)
+
+
+def test_ids_of_coco_stay_ids(tmp_path: Path) -> None:
+    own = {n: f"{n:012}.jpg" for n in (9, 25, 30)}
+    assert _read_in_every_way(own, _rows_of([9, 30]), tmp_path) == [[9, 30]] * 4
+    counted = dict(enumerate(own.values(), 1)) | {n: f"{n + 90:012}.jpg" for n in range(4, 40)}
+    names = list(counted)
+    assert _read_in_every_way(counted, _rows_of(names), tmp_path) == [names] * 4
+    # As a stem, 9 names two images: results of stems would be refused.
+    twice = {1: "a/9.jpg", 2: "b/9.jpg", 9: "c.jpg"}
+    assert _read_in_every_way(twice, _rows_of([9]), tmp_path) == [[9]] * 4
+    bare = GroundTruth.from_arrays([9], [0], [[0, 0, 4, 5]], images=[9, 25])
+    assert as_detections(_rows_of([9]), bare).image.tolist() == [9]
+
+
+def test_columns_with_files_are_ambiguous_too() -> None:
+    pictures = {0: Picture("9.jpg"), 9: Picture("10.jpg")}
+    truth = GroundTruth.from_arrays([9], [0], [[0, 0, 4, 5]], images=[0, 9], pictures=pictures)
+    with pytest.raises(InputError, match="image_id 9 may be the id of image 9"):
+        as_detections(_rows_of([9]), truth)
+
+
+def test_files_of_images_are_not_parsed_for_ids(tmp_path: Path) -> None:
+    truth = as_ground_truth(_write(tmp_path / "gt.json", _truth({9: "9.jpg", 25: "a/0025.png"})))
+    assert as_detections(_rows_of([25, 9]), truth).image.tolist() == [25, 9]
+    assert "_known" not in vars(truth.pictures)
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from('019./\\"aé\n'), max_size=6)
+        | st.from_regex(r"([ab/]{0,3})0{0,19}[0-9]{1,20}(\.jpg)?", fullmatch=True)
+        | st.none()
+        | st.integers(0, 99),
+        min_size=1,
+    ),
+    st.sampled_from(["/", "\\/", "\\u002f"]),
+)
+def test_bytes_tell_the_stems_that_parsed_names_have(names: list[Any], slash: str) -> None:
+    content = _truth(dict(enumerate(names)))
+    text = json.dumps(content).replace("/", slash)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "gt.json")
+        path.write_text(text)
+        fast = _result_ids._number_stems(
+            np.arange(len(names)), read_coco_ground_truth(path).pictures
+        )
+    slow = _result_ids._number_stems(np.arange(len(names)), as_ground_truth(content).pictures)
+    assert fast.tolist() == slow.tolist()
+
+
+# --- data sets -----------------------------------------------------------------------------------
+
+
+def _draw_data_set(root: Path, config: str) -> list[Row]:
+    """Write a data set of YOLO with images in folders; return results as Ultralytics has them."""
+    rng = np.random.default_rng(1)
+    (root / "data.yaml").write_text(config)
+    rows: list[Row] = []
+    for number, stem in enumerate(["000009", "000025", "west front", "a__b"]):
+        for folder in ("images", "labels"):
+            (root / folder / "train").mkdir(parents=True, exist_ok=True)
+        Image.new("L", SIZE).save(root / "images" / "train" / f"{stem}.png")
+        boxes = np.hstack([rng.uniform(0.3, 0.7, (6, 2)), rng.uniform(0.1, 0.5, (6, 2))])
+        lines = [f"{n % 3} {' '.join(map(str, box))}" for n, box in enumerate(boxes.tolist())]
+        (root / "labels" / "train" / f"{stem}.txt").write_text("\n".join(lines))
+        corners = np.hstack([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, 2:]]) * np.tile(SIZE, 2)
+        for n, box in enumerate((corners + rng.normal(0, 2, (6, 4))).tolist()):
+            score = round(float(rng.random()), 3) + number / 1e4
+            row = {"image_id": _ultralytics_id(stem), "category_id": n % 3, "bbox": box}
+            rows.append({**row, "file_name": f"{stem}.png", "score": score})
+    return rows
+
+
+def _ends(results: DetectionResults) -> list[float]:
+    return [end for one in results.intervals.values() for end in (one.low, one.high)]
+
+
+@pytest.mark.parametrize("config", ["names: [x, y, z]", "names: {2: z, 0: x, 1: y, 7: zz}"])
+def test_data_sets_of_yolo_are_named_as_their_files(config: str, tmp_path: Path) -> None:
+    rows = _draw_data_set(tmp_path, config)
+    truth = load_dataset("yolo", tmp_path)
+    path = _write(tmp_path / "predictions.json", rows)
+    expected = evaluate_detections(tmp_path, rows, ci=0.95, resamples=100)
+    assert 0.05 < expected.figures["AP"] < 0.95
+    shifted = [{**row, "category_id": row["category_id"] + 1} for row in rows]
+    files = [{**row, "image_id": row["file_name"]} for row in rows]
+    for results in (rows, path, shifted, files):
+        result = evaluate_detections(truth, results, ci=0.95, resamples=100)
+        assert result.figures == pytest.approx(expected.figures, nan_ok=True)
+        assert _ends(result) == pytest.approx(_ends(expected), nan_ok=True)
+    some = as_tables(truth.select(truth.ids[:1]), rows[:6])[1]
+    assert some.label.tolist() == ["x", "y", "z"] * 2
+    assert set(some.image.tolist()) == {"train__000009.png"}
+    few = [{**row, "category_id": 1} for row in rows]
+    assert set(as_tables(truth, few, category_ids="one")[1].label.tolist()) == {"x"}
+    with pytest.raises(InputError, match="say which by category_ids"):
+        as_tables(truth, few)
+    with pytest.raises(InputError, match=r"by stem \(.*\); got 'south front'"):
+        as_tables(truth, [{**rows[0], "image_id": "south front"}])
+
+
+@pytest.mark.parametrize(("config", "options"), [("", {}), ("names: [x, y, z]", {"names": "zyx"})])
+def test_data_sets_without_numbers_of_classes(config: str, options: Row, tmp_path: Path) -> None:
+    rows = _draw_data_set(tmp_path, config)
+    options = {name: list(value) for name, value in options.items()}
+    message = "category_id is a number, but .*; as ground truth take the path of COCO's or YOLO's"
+    with pytest.raises(InputError, match=message):
+        as_tables(load_dataset("yolo", tmp_path, **options), rows)
+
+
+def test_data_sets_of_coco_are_named_by_files(tmp_path: Path) -> None:
+    rows = _draw_data_set(tmp_path, "names: [x, y, z]")
+    images = [
+        {"id": n, "file_name": name, "width": SIZE[0], "height": SIZE[1]}
+        for n, name in enumerate(dict.fromkeys(row["file_name"] for row in rows))
+    ]
+    names = {image["file_name"]: image["id"] for image in images}
+    objects = [
+        {"id": n, "image_id": names[row["file_name"]], "category_id": 0, "bbox": row["bbox"]}
+        for n, row in enumerate(rows)
+    ]
+    categories = [{"id": 0, "name": "x"}]
+    content = {"images": images, "annotations": objects, "categories": categories}
+    path = _write(tmp_path / "gt.json", content)
+    truth = load_dataset("coco", path, images=tmp_path / "images" / "train")
+    message = "category_id is a number, but .*; as ground truth take the path of COCO's or YOLO's"
+    with pytest.raises(InputError, match=message):
+        as_tables(truth, rows)
+    table = as_ground_truth(truth)
+    assert [Path(str(one.file)).name for one in table.pictures.values()] == list(names)
 
 
 # --- classes -------------------------------------------------------------------------------------

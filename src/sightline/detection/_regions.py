@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from sightline.data.dataset import header_size
+from sightline.data.readers._yolo_files import class_names, find_config, read_config
 from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.records import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sightline.data.dataset import Dataset
     from sightline.detection.columns import Rle
     from sightline.records import Region, Sample
@@ -29,7 +33,8 @@ class _Row(NamedTuple):
 def region_ground_truth(dataset: Dataset, *, masks: bool = False) -> GroundTruth:
     """Read boxes in pixels of their images, whose sizes the annotation or the file tells.
 
-    Regions to ignore count as crowds: what finds them is no mistake.
+    Regions to ignore count as crowds: what finds them is no mistake. Files of images and, of YOLO,
+    the numbers of classes are those of the files, so that results may name them so.
 
     >>> from sightline.data import load_dataset
     >>> truth = region_ground_truth(load_dataset("facades", count=2, seed=0))
@@ -38,7 +43,7 @@ def region_ground_truth(dataset: Dataset, *, masks: bool = False) -> GroundTruth
     """
     rows = _rows(dataset)
     labels = [row.region.label for row in rows]
-    return GroundTruth.from_arrays(
+    truth = GroundTruth.from_arrays(
         [row.image for row in rows],
         labels,
         [_box(row) for row in rows],
@@ -50,16 +55,44 @@ def region_ground_truth(dataset: Dataset, *, masks: bool = False) -> GroundTruth
         pixel="continuous",
         pictures=_pictures(dataset, rows),
     )
+    places = _class_places(dataset)
+    return replace(truth, indexed_classes=bool(places), class_places=places)
 
 
 def _pictures(dataset: Dataset, rows: list[_Row]) -> dict[str, Picture]:
-    """Return the sizes that are known: of images with regions, or whose annotation tells."""
+    """Return files and the sizes that are known: of regions' images, or where annotated."""
     sizes = {row.image: row.size for row in rows}
     found = {}
     for sample in dataset:
         told = (sample.annotation.width, sample.annotation.height)
-        found[sample.image_id] = Picture(sample.image_id, *sizes.get(sample.image_id, told))
+        size = sizes.get(sample.image_id, told)
+        found[sample.image_id] = Picture(sample.image_id, *size, _file(sample, dataset.root))
     return found
+
+
+def _file(sample: Sample, root: Path | None) -> str | None:
+    """Return the path of an image in its data set, or elsewhere."""
+    if sample.path is None:
+        return None
+    within = root is not None and sample.path.is_relative_to(root)
+    return (sample.path.relative_to(root) if root and within else sample.path).as_posix()
+
+
+def _class_places(dataset: Dataset) -> dict[int, str]:
+    """Return the numbers of classes in the files of YOLO, none where these are not the data set's.
+
+    The taxonomy has the names in the same order, but not numbers that are left out.
+    """
+    root = dataset.root
+    if dataset.name != "yolo" or root is None:
+        return {}
+    try:
+        file = find_config(root)
+        config = {} if file is None else read_config(file, root)
+        places = class_names(root, file, config, None) or {}
+    except InputError:
+        return {}
+    return places if dataset.taxonomy.names[: len(places)] == tuple(places.values()) else {}
 
 
 def region_detections(dataset: Dataset, *, masks: bool = False) -> Detections:

@@ -42,16 +42,19 @@ Pixel = Literal["continuous", "inclusive"]
 class Picture(NamedTuple):
     """The file of an image, and its sides in pixels; None where they are not known.
 
+    Where a data set calls an image otherwise than its file, `file` is the path of that in it.
+
     Examples
     --------
     >>> from sightline.detection import Picture
     >>> Picture("a.jpg", 640, 480)
-    Picture(name='a.jpg', width=640, height=480)
+    Picture(name='a.jpg', width=640, height=480, file=None)
     """
 
     name: str
     width: int | None = None
     height: int | None = None
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +89,8 @@ class GroundTruth:
     indexed_classes : bool
         Whether classes are places in a list of names, from 0 on, as in YOLO's label files; other
         files may number the same classes from 1, or as COCO does.
+    class_places : mapping
+        Of each place in that list its class, where classes are the names and not the places.
 
     Examples
     --------
@@ -109,6 +114,7 @@ class GroundTruth:
     pixel: Pixel | None
     pictures: Mapping[Any, Picture] = field(default_factory=dict)
     indexed_classes: bool = False
+    class_places: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.image)

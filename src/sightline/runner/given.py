@@ -53,10 +53,7 @@ def given_source(
             if maps.unfit:
                 raise InputError(f"{method.params['maps']}: {maps.unfit}")
             matches = match_images(maps, images)
-            stated: Any = study.sign or method.params.get("sign")
-            own: Any = maps.sign
-            sign = stated or (get_scoring_sign(own) if own else None)
-            above = stated is None and own == "signed"
+            sign, notes = _choose_sign(study, method, maps)
             used = dict(matches.pairs)
             for image, name in match_images(maps, every).pairs:
                 values = _read(maps, name)
@@ -70,10 +67,8 @@ def given_source(
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     if not matches.pairs:
-        some = ", ".join(map(repr, images[:3]))
-        raise InputError(
-            f"{where}: no map of {method.params['maps']} is named by an image of the study ({some})"
-        )
+        path, some = method.params["maps"], ", ".join(map(repr, images[:3]))
+        raise InputError(f"{where}: no map of {path} is named by an image of the study ({some})")
     if len(faults) == len(used):
         raise InputError(f"{where}: no map can be read: {next(iter(faults.values()))}")
     source = Source(
@@ -85,16 +80,23 @@ def given_source(
         weights=total.hexdigest()[:16],
         maps=str(method.params["maps"]),
     )
-    notes = []
-    if above:
-        notes.append(
-            f"Maps of {method.name} are signed: the part above 0 is scored (params.sign: signed "
-            "ranks by all values and has no energy)"
-        )
     if lacking := matches.images_without_map:
         some = ", ".join(lacking[:3]) + ", …" * (len(lacking) > 3)
         notes.append(f"No map of {method.name} for {len(lacking)} of {len(images)} images: {some}")
     return source, notes
+
+
+def _choose_sign(
+    study: Study, method: MethodEntry, maps: MapFiles
+) -> tuple[Sign | None, list[str]]:
+    """Return the sign that study, entry or file state, None without, and notes on it."""
+    stated: Any = study.sign or method.params.get("sign")
+    own: Any = maps.sign
+    if stated is not None or own is None:
+        return stated, []
+    sign = get_scoring_sign(own)
+    note = f"Maps of {method.name} are {own}: the part above 0 is scored (params.sign: {own} ranks "
+    return sign, [] if sign == own else [f"{note}by all values and has no energy)"]
 
 
 def _read(maps: MapFiles, name: str) -> NDArray[Any] | str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sightline.data.formats.checks import has_half
 from sightline.detection.columns import Picture
@@ -13,7 +13,13 @@ from sightline.detection.columns import Picture
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CocoPictures"]
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["CocoPictures", "Stems"]
+
+Stems: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""Ids of images, and the integers that the stems of their files are, negative where none."""
 
 
 class CocoPictures(Mapping[Any, Picture]):
@@ -26,15 +32,19 @@ class CocoPictures(Mapping[Any, Picture]):
     ----------
     given
         The list of images, parsed or as JSON.
+    stems
+        The ids of the images, and the integers that the stems of their files are, negative where
+        they are none; None where they are not known without parsing.
 
     Examples
     --------
     >>> CocoPictures(b'[{"id": 7, "file_name": "a/b.png", "width": 4, "height": 3}, {"id": 8}]')[7]
-    Picture(name='a/b.png', width=4, height=3)
+    Picture(name='a/b.png', width=4, height=3, file=None)
     """
 
-    def __init__(self, given: bytes | list[dict[str, Any]]) -> None:
+    def __init__(self, given: bytes | list[dict[str, Any]], stems: Stems | None = None) -> None:
         self._given = given
+        self.stems = stems
 
     @cached_property
     def _known(self) -> dict[Any, Picture]:

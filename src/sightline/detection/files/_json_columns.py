@@ -24,6 +24,7 @@ BYTES_PER_THREAD = 1 << 20
 PARTS_PER_THREAD = 2
 # So many numbers of a part may be left for Python: usually none are.
 MOST_LEFT = 1 << 14
+_WHOLE = (scan.INTEGER, scan.STEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Columns:
     Attributes
     ----------
     ints : dict
-        The integers of each such field, 0 where a record does not have it.
+        The integers of each such field, 0 where a record does not have it; of the name of a file
+        one more than the integer that its stem is, else `NO_STEM` or `UNSURE_STEM`.
     numbers : dict
         The numbers, shape (N,) or for boxes (N, 4); NaN where a record does not have it.
     """
@@ -67,7 +69,7 @@ class _Table:
         rows, widths = [], [0, 0]
         for number, field in enumerate(fields):
             names[number, : len(field.name)] = list(field.name.encode())
-            which = 0 if field.kind == scan.INTEGER else 1
+            which = 0 if field.kind in _WHOLE else 1
             rows.append((len(field.name), field.kind, widths[which], field.needed))
             widths[which] += 4 if field.kind == scan.BOX else 1
         return cls(fields, names, np.array(rows, np.int64), *widths)
@@ -81,7 +83,7 @@ class _Table:
         ints: dict[str, NDArray[np.int64]] = {}
         numbers: dict[str, NDArray[np.float64]] = {}
         for field, (_, kind, column, _) in zip(self.fields, self.rows.tolist(), strict=True):
-            if kind == scan.INTEGER:
+            if kind in _WHOLE:
                 ints[field.name] = np.concatenate([part.ints[column] for part in parts])
             else:
                 which = slice(column, column + 4) if kind == scan.BOX else column
@@ -108,6 +110,7 @@ ANNOTATIONS = _Table.of(
     )
 )
 IMAGES = _Table.of((Field("id", scan.INTEGER),))
+_FILES = _Table.of((*IMAGES.fields, Field("file_name", scan.STEM, needed=False)))
 
 
 def scan_detections(text: NDArray[np.uint8]) -> Columns | None:
@@ -128,16 +131,20 @@ def scan_detections(text: NDArray[np.uint8]) -> Columns | None:
 
 
 class Scanned(NamedTuple):
-    """The lists of a ground truth; those of the images also as they are written."""
+    """The lists of a ground truth; those of the images also as they are written.
+
+    `stems` are those of the images' files as in `Columns`.
+    """
 
     annotations: Columns
     images: NDArray[np.int64]
+    stems: NDArray[np.int64]
     categories: Any
     pictures: bytes
 
 
 def scan_ground_truth(text: NDArray[np.uint8]) -> Scanned | None:
-    """Return annotations, ids of images and parsed categories, None where bytes are not as usual.
+    """Return annotations, images and parsed categories, None where bytes are not as usual.
 
     Parameters
     ----------
@@ -165,7 +172,8 @@ def scan_ground_truth(text: NDArray[np.uint8]) -> Scanned | None:
     if not closed or len(members) < 3:
         return None
     images, written = members["images"]
-    return Scanned(members["annotations"], images.ints["id"], members["categories"], written)
+    ids, stems = images.ints["id"], images.ints["file_name"]
+    return Scanned(members["annotations"], ids, stems, members["categories"], written)
 
 
 def _member(text: NDArray[np.uint8], name: bytes, value: int, members: dict[str, Any]) -> int:
@@ -174,7 +182,7 @@ def _member(text: NDArray[np.uint8], name: bytes, value: int, members: dict[str,
     if key in members:
         return -1
     if key in ("annotations", "images"):
-        found = _scan_list(text, value, ANNOTATIONS if key == "annotations" else IMAGES)
+        found = _scan_list(text, value, ANNOTATIONS if key == "annotations" else _FILES)
         if found is None:
             return -1
         columns, end = found

@@ -26,7 +26,10 @@ __all__ = [
     "BOX",
     "CLOSED",
     "INTEGER",
+    "NO_STEM",
     "NUMBER",
+    "STEM",
+    "UNSURE_STEM",
     "UNUSUAL",
     "find_record",
     "scan_key",
@@ -37,9 +40,11 @@ __all__ = [
 
 UNUSUAL = -1
 CLOSED, GOES_ON = 1, 0
-INTEGER, NUMBER, BOX = 0, 1, 2
+INTEGER, NUMBER, BOX, STEM = 0, 1, 2, 3
+NO_STEM, UNSURE_STEM = 0, -1
+"""Of a file whose stem is not an integer, or whose stem Python should read."""
 
-_QUOTE, _BACKSLASH, _COMMA, _COLON, _MINUS, _PLUS, _DOT = (ord(c) for c in '"\\,:-+.')
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _MINUS, _PLUS, _DOT, _SLASH = (ord(c) for c in '"\\,:-+./')
 _BLANK = tuple(b" \t\r\n")
 _ESCAPED = tuple(b'"\\/bfnrt')
 _ZERO, _NINE, _LOWER_E = ord("0"), ord("9"), ord("e")
@@ -360,6 +365,32 @@ def _integer(text: int, i: int) -> tuple[int, int]:
 
 
 @compiled
+def _stem(text: int, i: int) -> tuple[int, int]:
+    """Return where the value at `i` ends, and one more than the integer that a file's stem is."""
+    if _byte(text, i) != _QUOTE:
+        return skip_value(text, i), NO_STEM
+    end = _string(text, i)
+    begin, dot = i + 1, 0
+    for j in range(i + 1, end - 1):
+        c = _byte(text, j)
+        if c == _BACKSLASH and _byte(text, j + 1) != _SLASH:
+            return end, UNSURE_STEM
+        if c == _SLASH:
+            begin, dot = j + 1, 0
+        elif c == _DOT:
+            dot = j
+    stop = dot if dot > begin else end - 1
+    stem = 0
+    for j in range(begin, stop):
+        if not _is_digit(_byte(text, j)):
+            return end, NO_STEM
+        stem = stem * 10 + (_byte(text, j) - _ZERO)
+    if stop - begin >= _MOST_DIGITS:
+        return end, UNSURE_STEM
+    return end, stem + 1 if stop > begin else NO_STEM
+
+
+@compiled
 def _numbers(text: int, i: int, count: int, column: int, row: int, out: Array, left: Array) -> int:
     """Read numbers with commas between them into a row from a column on; return where they end.
 
@@ -409,6 +440,8 @@ def _record(
             column = table[f, 2]
             if table[f, 1] == INTEGER:
                 i, ints[column, row] = _integer(text, value)
+            elif table[f, 1] == STEM:
+                i, ints[column, row] = _stem(text, value)
             elif table[f, 1] == NUMBER:
                 i = _numbers(text, value, 1, column, row, out, left)
             elif _byte(text, value) == _LIST:

@@ -1,8 +1,8 @@
 """The images and classes that results name, as the ground truth has them.
 
 Ultralytics' `predictions.json` calls an image by the stem of its file, as an integer where that is
-all digits. It numbers classes from 0, from 1 (since pull request 18140 of December 2024) or, for
-COCO itself, as COCO's 91 categories.
+all digits; recent versions also write its `file_name`. It numbers classes from 0, from 1 (since
+pull request 18140 of December 2024) or, for COCO itself, as COCO's 91 categories.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from sightline.data.images import is_image
+from sightline.detection.files._coco_pictures import CocoPictures
 from sightline.detection.files._json_records import show
 from sightline.records import InputError
 from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,12 +45,21 @@ _Images: TypeAlias = "dict[Any, list[Any]]"
 """The images that each name may stand for."""
 
 
-def match_images(place: Place, names: NDArray[Any], truth: GroundTruth | None) -> NDArray[Any]:
+def match_images(
+    place: Place,
+    names: NDArray[Any],
+    truth: GroundTruth | None,
+    read_files: Callable[[], Sequence[Any]],
+) -> NDArray[Any]:
     """Return the id in the ground truth of each image that results name.
 
     One file names all its images in one way, the first that has them all: by ids of the ground
     truth, names of files, these without folders, or stems. So 7 is never the id of one image and
     the stem of the next.
+
+    Integers that are all ids are ambiguous only if all are stems too, each of one image, and some
+    of another image than the id's. Then the `file_name` of the results decides; without it, they
+    are refused.
 
     Parameters
     ----------
@@ -59,12 +69,17 @@ def match_images(place: Place, names: NDArray[Any], truth: GroundTruth | None) -
         Integers, or integers and strings.
     truth : GroundTruth or None
         Without it names must be all integers or all strings, and are kept.
+    read_files : callable
+        Returns the `file_name` of each result, None where there is none; called only if it decides.
     """
     if truth is None:
         return _keep_one_kind(place, names)
     known = np.unique(truth.image) if truth.images is None else truth.images
     if names.dtype.kind == known.dtype.kind == "i" and np.isin(names, known).all():
-        return names
+        rivals = _list_rivals(known[np.isin(known, names)], known, truth.pictures)
+        if not rivals or not _are_stems(place, names, rivals, read_files(), truth.pictures):
+            return names
+        return np.array([rivals.get(name, name) for name in names.tolist()], known.dtype)
     rows = names.tolist()
     unique = dict.fromkeys(rows)
     images = _choose_naming(unique, known.tolist(), truth.pictures)
@@ -80,7 +95,7 @@ def match_classes(
     categories: NDArray[np.int64],
     truth: GroundTruth | None,
     category_ids: CategoryIds | None = None,
-) -> NDArray[np.int64]:
+) -> NDArray[Any]:
     """Return the class in the ground truth of each category that results name.
 
     Categories are those of the ground truth, except where its classes are places in a list of
@@ -107,24 +122,12 @@ def match_classes(
             )
         _check_numbered(place, categories, truth)
         return categories
-    ids, rows = np.unique(categories, return_index=True)
-    tables = _numberings(truth.classes, ids)
-    if category_ids is not None:
-        tables = {category_ids: tables[category_ids]}
-    elif truth.classes is not None and set(truth.classes.tolist()) != set(range(len(_COCO91))):
-        del tables["coco91"]  # only COCO's own 80 classes are numbered so
-    fitting = [name for name, table in tables.items() if table.keys() >= set(ids.tolist())]
-    if not fitting:
-        best = max(tables.values(), key=lambda table: sum(number in table for number in ids))
-        row = min(row for number, row in zip(ids, rows, strict=True) if number not in best)
-        place.fail(int(row), _explain_class(int(categories[row]), tables))
-    if len(fitting) > 1 and len(ids):
-        numbered = ", or ".join(f"{_NUMBERED_AS[name]} ({name!r})" for name in fitting)
-        raise InputError(
-            f"{place.source}: category_id {ids[0]} to {ids[-1]} may number the classes {numbered}; "
-            "say which by category_ids (--category-ids)"
-        )
-    labels = np.array([tables[fitting[0]][number] for number in ids.tolist()], np.int64)
+    classes = np.array(sorted(truth.class_places)) if truth.class_places else truth.classes
+    ids = np.unique(categories)
+    table = _choose_numbering(place, categories, ids, classes, category_ids)
+    labels = np.array([table[number] for number in ids.tolist()], np.int64)
+    if truth.class_places:
+        labels = np.array([truth.class_places[label] for label in labels.tolist()], np.str_)
     return labels[np.searchsorted(ids, categories)]
 
 
@@ -140,6 +143,73 @@ def _keep_one_kind(place: Place, names: NDArray[Any]) -> NDArray[Any]:
             message = "image_id must be text, as in other records, without a ground truth"
             place.fail(row, f"{message}; got {show(name)}")
     return names.astype(np.str_)
+
+
+def _list_rivals(
+    used: NDArray[np.int64], known: NDArray[np.int64], pictures: Mapping[Any, Picture]
+) -> dict[int, int]:
+    """Return the image that each id means as a stem, where another; none if not all are stems."""
+    numbers = _number_stems(known, pictures)
+    if np.array_equal(numbers[np.searchsorted(known, used)], used):
+        return {}  # as in COCO itself
+    stems, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    if not np.isin(used, stems[(counts == 1) & (stems >= 0)]).all():
+        return {}
+    others = known[first[np.searchsorted(stems, used)]]
+    differ = others != used
+    return dict(zip(used[differ].tolist(), others[differ].tolist(), strict=True))
+
+
+def _number_stems(known: NDArray[np.int64], pictures: Mapping[Any, Picture]) -> NDArray[np.int64]:
+    """Return the integers that the stems of images' files are, negative where they are none."""
+    stems = pictures.stems if isinstance(pictures, CocoPictures) else None
+    if stems is None or not np.isin(known, stems[0]).all():
+        files = [_file_name(image, pictures) for image in known.tolist()]
+        return np.array([_number_stem(file or "") for file in files], np.int64)
+    order = np.argsort(stems[0])
+    return stems[1][order[np.searchsorted(stems[0], known, sorter=order)]]
+
+
+def _number_stem(file: str) -> int:
+    """Return the integer that the stem of a file is, -1 where it is none of 64 bits."""
+    base = file.rpartition("/")[2]
+    number = _read_number(base.rpartition(".")[0] or base)
+    return -1 if number is None or number >= 1 << 63 else number
+
+
+def _are_stems(
+    place: Place,
+    names: NDArray[np.int64],
+    rivals: Mapping[int, int],
+    files: Sequence[Any],
+    pictures: Mapping[Any, Picture],
+) -> bool:
+    """Return whether integers are stems by the `file_name` beside them, all in the same way."""
+    rows: dict[tuple[int, str | None], int] = {}
+    for row in np.flatnonzero(np.isin(names, list(rivals))).tolist():
+        file = files[row] if isinstance(files[row], str) else None
+        rows.setdefault((names[row].item(), file), row)
+    votes: set[int | None] = set()
+    for (name, file), row in rows.items():
+        both = [_file_name(image, pictures) for image in (name, rivals[name])]
+        stems = [None if known is None else PurePosixPath(known).stem for known in both]
+        stem = None if file is None else PurePosixPath(file).stem
+        votes.add(stems.index(stem) if stem is not None and stem in stems else None)
+        if votes not in ({0}, {1}):
+            seen = "" if file is None else f"; got file_name {show(file)}"
+            place.fail(
+                row,
+                f"image_id {name} may be the id of image {name} ({show(both[0])}) or the stem of "
+                f"image {rivals[name]} ({show(both[1])}); write the file_name of its image into "
+                f"each record, or into image_id itself{seen}",
+            )
+    return votes == {1}
+
+
+def _read_number(stem: str) -> int | None:
+    """Return the value of digits."""
+    plain = stem.isdecimal() and stem.isascii() and len(stem) <= _MOST_DIGITS
+    return int(stem) if plain else None
 
 
 def _choose_naming(
@@ -160,8 +230,8 @@ def _choose_naming(
         files[file].append(image)
         bases[base].append(image)
         stems[stem].append(image)
-        if stem.isdecimal() and stem.isascii() and len(stem) <= _MOST_DIGITS:
-            stems[int(stem)].append(image)
+        if (number := _read_number(stem)) is not None:
+            stems[number].append(image)
     for name in names:
         if isinstance(name, str) and is_image(name) and name not in bases:
             bare = PurePosixPath(name).stem
@@ -173,7 +243,7 @@ def _choose_naming(
 def _file_name(image: Any, pictures: Mapping[Any, Picture]) -> str | None:
     """Return the name of an image's file; an id that is text stands for it."""
     if image in pictures:
-        return pictures[image].name
+        return pictures[image].file or pictures[image].name
     return image if isinstance(image, str) else None
 
 
@@ -200,7 +270,35 @@ def _check_numbered(place: Place, categories: NDArray[np.int64], truth: GroundTr
     classes = None if truth is None else truth.label if truth.classes is None else truth.classes
     if classes is not None and len(classes) and classes.dtype.kind != "i" and len(categories):
         message = "category_id is a number, but the ground truth has names of classes only"
-        place.fail(0, f"{message}, as {show(classes[0])}; got {categories[0]}")
+        instead = "as ground truth take the path of COCO's or YOLO's files, which number classes"
+        place.fail(0, f"{message}, as {show(classes[0])}; got {categories[0]}; {instead}")
+
+
+def _choose_numbering(
+    place: Place,
+    categories: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    classes: NDArray[Any] | None,
+    category_ids: CategoryIds | None,
+) -> dict[int, int]:
+    """Return the class of each category in the only numbering that fits all; `ids` are theirs."""
+    tables = _numberings(classes, ids)
+    if category_ids is not None:
+        tables = {category_ids: tables[category_ids]}
+    elif classes is not None and set(classes.tolist()) != set(range(len(_COCO91))):
+        del tables["coco91"]  # only COCO's own 80 classes are numbered so
+    fitting = [name for name, table in tables.items() if table.keys() >= set(ids.tolist())]
+    if not fitting:
+        best = max(tables.values(), key=lambda table: sum(number in table for number in ids))
+        row = int(np.argmax(~np.isin(categories, list(best))))
+        place.fail(row, _explain_class(int(categories[row]), tables))
+    if len(fitting) > 1 and len(ids):
+        numbered = ", or ".join(f"{_NUMBERED_AS[name]} ({name!r})" for name in fitting)
+        raise InputError(
+            f"{place.source}: category_id {ids[0]} to {ids[-1]} may number the classes {numbered}; "
+            "say which by category_ids (--category-ids)"
+        )
+    return tables[fitting[0]]
 
 
 def _numberings(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from stat import S_ISCHR
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import numpy as np
 from sightline.data.formats.checks import has_half
 from sightline.detection.columns import Detections, GroundTruth, box_areas
 from sightline.detection.files import _json_columns as fast
+from sightline.detection.files import _json_scan as scan
 from sightline.detection.files._coco_pictures import CocoPictures
 from sightline.detection.files._json_records import (
     Place,
@@ -89,7 +91,9 @@ def read_coco_ground_truth(path: str | os.PathLike[str], *, masks: bool = False)
     truth = _ground_truth(
         source, found.annotations, found.images, _names(source, found.categories), None
     )
-    return replace(truth, pictures=CocoPictures(found.pictures))
+    sure = (found.stems != scan.UNSURE_STEM).all()
+    stems = (found.images, found.stems - 1) if sure else None
+    return replace(truth, pictures=CocoPictures(found.pictures, stems))
 
 
 def read_coco_detections(
@@ -139,9 +143,9 @@ def read_coco_detections(
         return coco_detections(
             _parsed(text, source), truth, masks=masks, category_ids=category_ids, source=source
         )
-    del text
     place, ints = Place(source), columns.ints
-    image = match_images(place, ints["image_id"], truth)
+    image = match_images(place, ints["image_id"], truth, partial(_file_names, text, source))
+    del text
     label = match_classes(place, ints["category_id"], truth, category_ids)
     return _detections(place, (image, label), columns.numbers)
 
@@ -220,7 +224,8 @@ def coco_detections(
     records = list_of_records(place, content)
     fields = _boxes_optional(fast.DETECTIONS.fields)
     columns = read_columns(place, records, [one for one in fields if one.name != "image_id"])
-    image = match_images(place, read_image_ids(place, records), truth)
+    names = read_image_ids(place, records)
+    image = match_images(place, names, truth, partial(_file_names, records, source))
     ids = image, match_classes(place, columns.ints["category_id"], truth, category_ids)
     without = np.isnan(columns.numbers["bbox"][:, 0])
     by_box = not len(records) or not without[0]
@@ -312,6 +317,12 @@ def _names(source: str, categories: Any) -> dict[int, str | None]:
         if name is not None and has_half(name):
             place.fail(row, "name must be text; got half of a character", ids[row].item())
     return dict(zip(ids.tolist(), names, strict=True))
+
+
+def _file_names(results: NDArray[np.uint8] | list[dict[str, Any]], source: str) -> list[Any]:
+    """Return the `file_name` of results, of records or of bytes, None where there is none."""
+    records = results if isinstance(results, list) else _parsed(results, source)
+    return [record.get("file_name") for record in records]
 
 
 class _Sizes:
@@ -412,7 +423,7 @@ def _ground_truth(
 
 def _detections(
     place: Place,
-    ids: tuple[NDArray[Any], NDArray[np.int64]],
+    ids: tuple[NDArray[Any], NDArray[Any]],
     numbers: dict[str, NDArray[np.float64]],
     masks: list[Rle] | None = None,
     area: NDArray[np.float64] | None = None,
