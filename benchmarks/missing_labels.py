@@ -3,16 +3,23 @@
 FOLDER holds `monumai/` (photographs of monument fronts with every part annotated: MonuMAI,
 github.com/ari-dasci/OD-MonuMAI, one folder per style with its `xml/`) and `deit-tiny/` (a
 transformer of ImageNet in the format of transformers). Of each label of an image one region is kept
-at random; the full annotation is the truth. Three tables are printed, by configuration:
+at random; the full annotation is the truth. Four tables are printed, by configuration:
 
 - studies of 120 images, 30 of them gold, are drawn 200 times, by seeds 0 to 199: how often the bias
   of the sparse mean IoU is detected, by whether the sparse mean lies within the interval of the
-  joined mean (the old rule; also with all other images in the study) and by the paired difference
-  of gold and sparse scores; the computed power of the latter; and how often it rejects where there
-  is no bias, with random signs of the differences and with their mean taken off;
+  joined mean (the old rule; also with all other images in the study), by the test of the paired
+  differences of gold and sparse scores, and by the verdict of `sightline sparsity`, which asks for
+  that test and an interval without 0, for one configuration and under Holm's correction for all;
+  the computed power, which is that of Student's t-test, as the interval is; and how often test and
+  verdict find something where there is no bias, with random signs of the differences and with
+  their mean taken off;
 - IoU corrected for unlabelled instances by known counts, with recall pooled and with each image's
-  own, against the truth: over all images, and between which errors 95% of 200 studies of 120
-  images lie;
+  own, against the truth: over all images, between which errors 95% of 200 studies of 120 images
+  lie, and over all images if not a random region of each label were kept but that of the highest
+  recall;
+- the same where counts are not known, at the true labelling frequency, also of those images on
+  which nothing is missing; and how often the band of `sightline sparsity`, around the labelling
+  frequency of 30 gold images, holds the truth;
 - recall of single regions: means over regions, and over images and labels.
 
 Scores, not maps, are kept in MAPS and read from there the next time.
@@ -21,20 +28,29 @@ Scores, not maps, are kept in MAPS and read from there the next time.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t
 
 from benchmarks.completion import table
 from sightline import explain, load_model, score_maps
+from sightline.analysis._labelled import compute_frequency_range
+from sightline.analysis.conclusions import get_bias_verdict
 from sightline.records import Annotation, Region
 from sightline.stats import compare_family, compute_detectable_difference, compute_power, holm
 from sightline.stats.power import compute_mean_power
-from sightline.stats.sparsity import compute_label_bias, compute_region_mean, joined, pu_iou
+from sightline.stats.sparsity import (
+    compute_label_bias,
+    compute_region_mean,
+    joined,
+    pu_band,
+    pu_iou,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +59,7 @@ if TYPE_CHECKING:
 
     from sightline.maps import Maps
     from sightline.models import Model
+    from sightline.stats.sparsity import LabelBias
 
     Floats = NDArray[np.float64]
 
@@ -217,67 +234,95 @@ class Detection(NamedTuple):
     ----------
     bias, relative : float
         Mean gold minus sparse score over all images, and in units of the mean gold score.
-    old, old_all, paired, corrected : float
-        Rate of detection by the old rule in a study of 120 images and in one of all images, by the
-        paired test, and by that under Holm's correction for all configurations.
+    old, old_all : float
+        Rate of detection by the old rule in a study of 120 images and in one of all images.
+    test, verdict, corrected : float
+        By the paired test alone, by the verdict for one configuration (test and interval), and by
+        that under Holm's correction for all configurations.
     power, estimated : float
-        Of the paired test: from the standard deviation over all images, and the mean over the gold
-        sets, each from its own standard deviation.
+        Of Student's t-test, which the interval equals: from the standard deviation over all images,
+        and the mean over the gold sets, each from its own standard deviation.
     detectable : float
         Mean over the gold sets of the smallest bias with 80% power.
-    signs, centred : float
-        Rate of false detection, of differences with random signs and with their mean taken off.
+    signs, centred : pair of float
+        Rate of false detection by test and verdict, of differences with random signs and with their
+        mean taken off.
     """
 
     bias: float
     relative: float
     old: float
     old_all: float
-    paired: float
+    test: float
+    verdict: float
     corrected: float
     power: float
     estimated: float
     detectable: float
-    signs: float
-    centred: float
+    signs: tuple[float, float]
+    centred: tuple[float, float]
+
+
+class Trial(NamedTuple):
+    """What a study says of the bias of one configuration: the rules, and what they could detect."""
+
+    old: bool
+    old_all: bool
+    bias: LabelBias
+    power: float
+    detectable: float
 
 
 def detect(
     scores: Mapping[str, Scores], draws: int = DRAWS, n: int = GOLD, size: int = STUDY
 ) -> list[Detection]:
     """Return how often the bias of each configuration is detected over gold sets."""
-    images = [one.images for one in scores.values()]
-    old, old_all, p, estimated, detectable = np.zeros((5, len(images), draws))
-    truths = [float((frame["full"] - frame["sparse"]).mean()) for frame in images]
+    frames = [part.images for part in scores.values()]
+    truths = [float((frame["full"] - frame["sparse"]).mean()) for frame in frames]
+    trials: list[list[Trial]] = [[] for _ in frames]
     for seed in range(draws):
-        study = np.random.default_rng(seed).choice(len(images[0]), size, replace=False)
-        chosen = study[:n]
-        for row, frame in enumerate(images):
-            sparse, full = (frame[key].to_numpy(np.float64) for key in ("sparse", "full"))
-            gold = np.full(len(full), np.nan)
-            gold[chosen] = full[chosen]
-            old[row, seed] = _is_outside(sparse[study], gold[study])
-            old_all[row, seed] = _is_outside(sparse, gold)
-            p[row, seed] = compute_label_bias(sparse, gold).p
-            gaps = (full - sparse)[chosen]
-            estimated[row, seed] = compute_power(truths[row], gaps)
-            detectable[row, seed] = compute_detectable_difference(gaps)
+        study = np.random.default_rng(seed).choice(len(frames[0]), size, replace=False)
+        for frame, truth, row in zip(frames, truths, trials, strict=True):
+            row.append(_try_study(frame, truth, study, n))
+    p = np.array([[trial.bias.p for trial in row] for row in trials])
     corrected = np.column_stack([holm(column) for column in p.T])
     return [
         Detection(
-            truth,
-            truth / float(frame["full"].mean()),
-            float(old[row].mean()),
-            float(old_all[row].mean()),
-            float((p[row] <= ALPHA).mean()),
-            float((corrected[row] <= ALPHA).mean()),
-            _expect_power(frame, truth, n),
-            float(estimated[row].mean()),
-            float(detectable[row].mean()),
-            *_reject_nothing(frame, n),
+            bias=truth,
+            relative=truth / float(frame["full"].mean()),
+            old=_average([trial.old for trial in row]),
+            old_all=_average([trial.old_all for trial in row]),
+            test=_average([trial.bias.p <= ALPHA for trial in row]),
+            verdict=_average([_is_shown(trial.bias, trial.bias.p) for trial in row]),
+            corrected=_average([_is_shown(row[i].bias, p) for i, p in enumerate(values)]),
+            power=_expect_power(frame, truth, n),
+            estimated=_average([trial.power for trial in row]),
+            detectable=_average([trial.detectable for trial in row]),
+            signs=signs,
+            centred=centred,
         )
-        for row, (frame, truth) in enumerate(zip(images, truths, strict=True))
+        for frame, truth, row, values in zip(frames, truths, trials, corrected, strict=True)
+        for signs, centred in [_reject_nothing(frame, n)]
     ]
+
+
+def _try_study(frame: pd.DataFrame, truth: float, study: NDArray[np.intp], n: int) -> Trial:
+    """Return what a study says of which the first n images are gold."""
+    sparse, full = (frame[key].to_numpy(np.float64) for key in ("sparse", "full"))
+    gold = np.full(len(full), np.nan)
+    gold[study[:n]] = full[study[:n]]
+    gaps = (full - sparse)[study[:n]]
+    return Trial(
+        _is_outside(sparse[study], gold[study]),
+        _is_outside(sparse, gold),
+        compute_label_bias(sparse, gold, limits=(0, 1)),
+        compute_power(truth, gaps),
+        compute_detectable_difference(gaps),
+    )
+
+
+def _average(values: Sequence[float]) -> float:
+    return float(np.mean(values))
 
 
 def _is_outside(sparse: Floats, gold: Floats) -> bool:
@@ -286,15 +331,24 @@ def _is_outside(sparse: Floats, gold: Floats) -> bool:
     return not four.joined.low <= four.sparse.value <= four.joined.high
 
 
-def _reject_nothing(frame: pd.DataFrame, n: int) -> tuple[float, float]:
-    """Return how often n differences without a bias are significant."""
+def _is_shown(bias: LabelBias, p: float) -> bool:
+    """Return whether the verdict of `sightline sparsity` is that there is a bias."""
+    return get_bias_verdict({**asdict(bias), "p_holm": p}) in ("low", "high")
+
+
+def _reject_nothing(frame: pd.DataFrame, n: int) -> tuple[tuple[float, float], ...]:
+    """Return how often test and verdict find a bias in n differences without any."""
     gaps = (frame["full"] - frame["sparse"]).to_numpy(np.float64)
     rng = np.random.default_rng(0)
     rows = rng.integers(0, len(gaps), (n, NULLS))
     signs = gaps[rows] * rng.choice([-1.0, 1.0], rows.shape)
-    centred = (gaps - gaps.mean())[rows]
-    a, b = (compare_family(some, flips=999).p for some in (signs, centred))
-    return float((a <= ALPHA).mean()), float((b <= ALPHA).mean())
+    rates = []
+    for sample in (signs, (gaps - gaps.mean())[rows]):
+        rejected = compare_family(sample, flips=999).p <= ALPHA
+        half = t.ppf(1 - ALPHA / 2, n - 1) * sample.std(0, ddof=1) / n**0.5
+        excluded = np.abs(sample.mean(0)) > half  # Student's interval, as `compute_label_bias` has
+        rates.append((float(rejected.mean()), float((rejected & excluded).mean())))
+    return tuple(rates)
 
 
 def _expect_power(frame: pd.DataFrame, truth: float, n: int) -> float:
@@ -315,26 +369,121 @@ class Errors(NamedTuple):
 
 def correct(scores: Scores) -> Errors:
     """Return how far the sparse and the corrected mean IoU are from the truth."""
-    kept = scores.regions[scores.regions["kept"]]
-    columns = (kept[key].to_numpy(np.float64) for key in ("recall", "area", "attended", "count"))
-    pu = pu_iou(*columns, images=list(kept["image"]), groups=list(kept["label"]), resamples=1)
+    (recall, area, attended), who, counts = _list_kept(scores)
+    pu = pu_iou(recall, area, attended, counts, **who, resamples=1)
     truth, sparse = (float(scores.images[key].mean()) for key in ("full", "sparse"))
     return Errors(*(value / truth - 1 for value in (sparse, pu.pooled, pu.own)))
 
 
-def correct_studies(
-    scores: Scores, draws: int = DRAWS, n: int = STUDY
-) -> dict[str, tuple[float, float]]:
-    """Return between which errors the middle 95% of studies of n images lie, by estimate."""
+def keep_most_covered(scores: Scores) -> Scores:
+    """Return scores as if of each label of an image the region of the highest recall were kept."""
+    regions = scores.regions.reset_index(drop=True)
+    best = regions.groupby(["image", "label"])["recall"].idxmax()
+    return scores._replace(regions=regions.assign(kept=regions.index.isin(best)))
+
+
+def _list_kept(scores: Scores) -> tuple[list[Floats], dict[str, Any], Floats]:
+    """Return recall, area and attended share of the kept regions, whose they are, and counts."""
+    kept = scores.regions[scores.regions["kept"]]
+    *columns, counts = (
+        kept[key].to_numpy(np.float64) for key in ("recall", "area", "attended", "count")
+    )
+    return columns, {"images": list(kept["image"]), "groups": list(kept["label"])}, counts
+
+
+class FrequencyErrors(NamedTuple):
+    """Relative errors of IoU corrected at the true labelling frequency.
+
+    Attributes
+    ----------
+    pooled, own : float
+        Over all images.
+    pooled_complete, own_complete : float
+        Over the images on which nothing is missing; NaN without any.
+    """
+
+    pooled: float
+    own: float
+    pooled_complete: float
+    own_complete: float
+
+
+def correct_by_frequency(scores: Scores) -> FrequencyErrors:
+    """Return how far IoU is from the truth where nothing but the labelling frequency is known."""
+    (recall, area, attended), who, _ = _list_kept(scores)
+    share = float(scores.regions["kept"].mean())
+    truth = scores.images.set_index("image")["full"]
+    whole = scores.regions.groupby("image")["kept"].all()
     errors = []
+    for pooled in (True, False):
+        band = pu_band(recall, area, attended, **who, frequency=(share, share), pooled=pooled)
+        ious = pd.Series(band.iou[0], list(band.images))
+        errors += [
+            float(ious[names].mean() / truth[names].mean() - 1) if len(names) else np.nan
+            for names in (truth.index, whole.index[whole])
+        ]
+    pooled_all, pooled_complete, own_all, own_complete = errors
+    return FrequencyErrors(pooled_all, own_all, pooled_complete, own_complete)
+
+
+class Studies(NamedTuple):
+    """Ends of the middle 95% of errors, by estimate, and how often bands hold the truth.
+
+    Attributes
+    ----------
+    known : Errors of pairs
+        By known counts.
+    frequency : FrequencyErrors of pairs
+        At the true labelling frequency.
+    pooled, own : float
+        How often the band around the labelling frequency of the gold images holds the truth.
+    """
+
+    known: dict[str, tuple[float, float]]
+    frequency: dict[str, tuple[float, float]]
+    pooled: float
+    own: float
+
+
+def correct_studies(
+    scores: Scores, draws: int = DRAWS, n: int = STUDY, gold: int = GOLD
+) -> Studies:
+    """Return how corrected IoU does in studies of n images."""
+    known, frequency, held = [], [], []
     groups = scores.regions.groupby("image").indices
     for seed in range(draws):
         rng = np.random.default_rng(seed)
         images = scores.images.iloc[rng.choice(len(scores.images), n, replace=False)]
         rows = np.concatenate([groups[image] for image in images["image"]])
-        errors.append(correct(Scores(images, scores.regions.iloc[rows])))
-    ends = np.quantile(np.array(errors), (0.025, 0.975), axis=0).T.tolist()
-    return {name: (low, high) for name, (low, high) in zip(Errors._fields, ends, strict=True)}
+        study = Scores(images, scores.regions.iloc[rows])
+        known.append(correct(study))
+        frequency.append(correct_by_frequency(study))
+        held.append(_hold_truth(study, set(images["image"].iloc[:gold])))
+    pooled, own = np.mean(held, axis=0).tolist()
+    return Studies(
+        _find_ends(known, Errors._fields),
+        _find_ends(frequency, FrequencyErrors._fields),
+        pooled,
+        own,
+    )
+
+
+def _find_ends(errors: Sequence[Any], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    ends = np.nanquantile(np.array(errors), (0.025, 0.975), axis=0).T.tolist()
+    return {name: (low, high) for name, (low, high) in zip(names, ends, strict=True)}
+
+
+def _hold_truth(study: Scores, gold: set[Any]) -> list[bool]:
+    """Return whether the bands of pooled and own recall hold the truth."""
+    (recall, area, attended), who, _ = _list_kept(study)
+    known = study.regions[study.regions["image"].isin(gold)]["kept"]
+    frequency = compute_frequency_range(int(known.sum()), len(known))
+    bands = [
+        pu_band(recall, area, attended, **who, frequency=frequency, pooled=pooled)
+        for pooled in (True, False)
+    ]
+    truth = float(study.images["full"].mean())
+    return [band.low <= truth <= band.high for band in bands]
 
 
 def average_recall(scores: Scores) -> Iterator[float]:
@@ -345,14 +494,14 @@ def average_recall(scores: Scores) -> Iterator[float]:
     """
     kept = scores.regions[scores.regions["kept"]]
     counts = kept["count"].to_numpy(np.float64)
-    yield _average(scores.regions)
-    yield _average(kept)
-    yield _average(kept, instances=counts)
-    yield _average(scores.regions, mean_over="image_label")
-    yield _average(kept, mean_over="image_label")
+    yield _average_recall(scores.regions)
+    yield _average_recall(kept)
+    yield _average_recall(kept, instances=counts)
+    yield _average_recall(scores.regions, mean_over="image_label")
+    yield _average_recall(kept, mean_over="image_label")
 
 
-def _average(regions: pd.DataFrame, **options: Any) -> float:
+def _average_recall(regions: pd.DataFrame, **options: Any) -> float:
     who: dict[str, Any] = {"images": list(regions["image"]), "labels": list(regions["label"])}
     return compute_region_mean(regions["recall"].to_numpy(np.float64), **who, **options)
 
@@ -372,7 +521,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     scores = measure(photographs, model, keep=args.keep)
     first = next(iter(scores.values())).regions
     print(
-        f"{len(photographs):,} photographs, {first['kept'].sum():,} of {len(first):,} labels kept"
+        f"{len(photographs):,} photographs, {first['kept'].sum():,} of {len(first):,} labels kept; "
+        f"nothing is missing on {first.groupby('image')['kept'].all().sum():,} photographs"
     )
     for title, head, rows in build_tables(scores, args.draws):
         print(f"\n{title}\n{table(head, rows, args.markdown)}")
@@ -382,29 +532,43 @@ def build_tables(
     scores: Mapping[str, Scores], draws: int
 ) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     names = list(scores)
-    rates = ["old rule", "old, all images", "paired", "paired, Holm", "power", "power, own sd"]
+    rates = ["old rule", "old, all images", "test", "verdict", "verdict, Holm", "power",
+             "power, own sd"]  # fmt: skip
     yield (
         f"Bias detected in {draws} studies of {STUDY} images, {GOLD} of them gold",
-        ["configuration", "true bias", "relative", *rates, "detectable", "random signs",
-         "centred"],
+        ["configuration", "true bias", "relative", *rates, "detectable",
+         "random signs: test, verdict", "centred: test, verdict"],
         [
-            [name, f"{one.bias:+.4f}", f"{one.relative:+.1%}", f"{one.old:.3f}",
-             f"{one.old_all:.3f}", f"{one.paired:.3f}", f"{one.corrected:.3f}",
-             f"{one.power:.3f}", f"{one.estimated:.3f}", f"{one.detectable:.4f}",
-             f"{one.signs:.3f}", f"{one.centred:.3f}"]
+            [name, f"{one.bias:+.4f}", f"{one.relative:+.1%}",
+             *(f"{rate:.3f}" for rate in one[2:9]), f"{one.detectable:.4f}",
+             *(f"{test:.3f}, {verdict:.3f}" for test, verdict in (one.signs, one.centred))]
             for name, one in zip(names, detect(scores, draws), strict=True)
         ],
     )  # fmt: skip
+    studies = {name: correct_studies(part, draws) for name, part in scores.items()}
     yield (
         "Mean IoU corrected by known counts: error",
         ["configuration", "true IoU", "sparse", "pooled recall", "own recall",
-         f"pooled, {STUDY} images", f"own, {STUDY} images"],
+         f"pooled, {STUDY} images", f"own, {STUDY} images", "pooled, most covered kept",
+         "own, most covered kept"],
         [
-            [name, f"{one.images['full'].mean():.4f}", *(f"{error:+.1%}" for error in correct(one)),
-             *(f"{low:+.0%} to {high:+.0%}"
-               for low, high in (studies[key] for key in ("pooled", "own")))]
-            for name, one in scores.items()
-            for studies in [correct_studies(one, draws)]
+            [name, f"{part.images['full'].mean():.4f}",
+             *(f"{error:+.1%}" for error in correct(part)),
+             *(_span(studies[name].known[key]) for key in ("pooled", "own")),
+             *(f"{error:+.1%}" for error in correct(keep_most_covered(part))[1:])]
+            for name, part in scores.items()
+        ],
+    )  # fmt: skip
+    yield (
+        "Mean IoU corrected at the true labelling frequency: error",
+        ["configuration", "pooled recall", "own recall", "pooled, nothing missing",
+         "own, nothing missing", f"pooled, {STUDY} images", f"own, {STUDY} images",
+         "band holds truth: pooled", "own"],
+        [
+            [name, *(f"{error:+.1%}" for error in correct_by_frequency(part)),
+             *(_span(studies[name].frequency[key]) for key in ("pooled", "own")),
+             f"{studies[name].pooled:.3f}", f"{studies[name].own:.3f}"]
+            for name, part in scores.items()
         ],
     )  # fmt: skip
     yield (
@@ -412,6 +576,10 @@ def build_tables(
         ["configuration", "over regions", "kept", "kept, by counts", "over image × label", "kept"],
         [[name, *(f"{one:.3f}" for one in average_recall(scores[name]))] for name in names],
     )
+
+
+def _span(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:+.0%} to {ends[1]:+.0%}"
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from PIL import Image
 from benchmarks import missing_labels as bench
 from sightline import load_model
 from sightline.records import Annotation, Region
+from sightline.stats.sparsity import compute_label_bias
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,21 +93,69 @@ def test_pairs_find_a_bias_that_the_old_rule_does_not() -> None:
     scores = {"biased": made_up(0.01), "right": made_up(0.0)}
     biased, right = bench.detect(scores, draws=40)
     assert biased.bias == pytest.approx(0.01, abs=0.003)
-    assert biased.paired > 0.9
+    assert biased.test > 0.9
+    assert biased.verdict > 0.9
     assert biased.power > 0.9
     assert biased.estimated > 0.9
-    assert biased.old < biased.paired
-    assert right.paired < 0.2
-    assert right.signs <= 0.07
-    assert right.centred <= 0.07
+    assert biased.old < biased.verdict
+    assert right.test < 0.2
+    assert max(right.signs) <= 0.07
+    assert max(right.centred) <= 0.07
+
+
+def test_a_verdict_asks_for_test_and_interval() -> None:
+    """Of few, skewed differences the test may reject 0 where the interval does not exclude it."""
+    scores = made_up(0.0)
+    rng = np.random.default_rng(1)
+    skewed = np.where(rng.random(200) < 0.08, 0.1, 0.002)
+    scores.images["sparse"] = scores.images["full"] - skewed
+    (rates,) = bench.detect({"skewed": scores}, draws=40)
+    gaps = (scores.images["full"] - scores.images["sparse"]).to_numpy()
+    shown, rejected = 0, 0
+    for seed in range(40):
+        study = np.random.default_rng(seed).choice(200, bench.STUDY, replace=False)[: bench.GOLD]
+        gold = np.full(200, np.nan)
+        gold[study] = gaps[study]
+        bias = compute_label_bias(np.zeros(200), gold)
+        rejected += bias.p <= 0.05
+        shown += bias.p <= 0.05 and not bias.low <= 0 <= bias.high
+    assert rates.test == rejected / 40
+    assert rates.verdict == rates.corrected == shown / 40
+    assert rates.verdict < rates.test
 
 
 def test_tables_hold_a_row_for_each_configuration() -> None:
     scores = {"a": made_up(0.01), "b": made_up(0.0, 1)}
     errors = bench.correct(scores["a"])
     assert errors.own == pytest.approx(0, abs=1e-9)  # everything is labelled
-    assert bench.correct_studies(scores["a"], 5, 20)["own"] == pytest.approx((0, 0), abs=1e-9)
+    assert bench.correct_by_frequency(scores["a"]).own == pytest.approx(0, abs=1e-9)
+    studies = bench.correct_studies(scores["a"], 5, 20, 6)
+    assert studies.known["own"] == pytest.approx((0, 0), abs=1e-9)
+    assert studies.frequency["own_complete"] == pytest.approx((0, 0), abs=1e-9)
+    assert studies.own == 1.0
     assert len(set(np.round(list(bench.average_recall(scores["a"])), 12))) == 1
     for title, head, rows in bench.build_tables(scores, 2):
         assert title
         assert [len(row) for row in rows] == [len(head)] * 2
+
+
+def test_images_on_which_nothing_is_missing_are_reported_apart() -> None:
+    """Of every second image one of three instances is kept: others are scaled by 2, too."""
+    scores = made_up(0.0)
+    twins = scores.regions[scores.regions["image"] % 2 == 0].assign(kept=False)
+    scores = scores._replace(regions=pd.concat([scores.regions, twins, twins], ignore_index=True))
+    errors = bench.correct_by_frequency(scores)
+    single = scores.regions[scores.regions["image"] % 2 == 1]
+    area = 2 * single["area"]
+    hits = (single["recall"] * area).clip(upper=0.1)
+    truth = scores.images["full"][1::2].mean()
+    assert errors.own_complete == pytest.approx((hits / (0.1 + area - hits)).mean() / truth - 1)
+    assert errors.own_complete > 0.1
+
+
+def test_the_most_covered_region_of_each_label_is_kept() -> None:
+    scores = made_up(0.0, n=3)
+    more = scores.regions.assign(kept=False, recall=[0.0, 1.0, 1.0], label=["arch", "arch", "door"])
+    scores = scores._replace(regions=pd.concat([scores.regions, more]))
+    kept = bench.keep_most_covered(scores).regions["kept"]
+    assert kept.tolist() == [True, False, True, False, True, True]

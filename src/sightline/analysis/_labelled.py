@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sightline.analysis.figures import LineFigures
     from sightline.analysis.sets import Sets
 
-__all__ = ["counts_table", "labelling_table", "pu_table"]
+__all__ = ["compute_frequency_range", "counts_table", "labelling_table", "pu_table"]
 
 FREQUENCY = (0.2, 1.0)
 """Labelling frequencies tried where nothing is known of it."""
@@ -110,7 +110,7 @@ def _corrected(
     images, groups = list(regions["image"]), list(regions["label"])
     if instances is None:
         band = pu_band(recall, area, attended, images=images, groups=groups, frequency=frequency)
-        by = f"labelling frequency {frequency[0]:.2f} to {frequency[1]:.2f}"
+        by = f"labelling frequency {frequency[0]:.2f} to {frequency[1]:.2f} on every image"
         found = (by, math.nan, band.low, band.high, band.n)
         ends = [int(band.values.argmin()), int(band.values.argmax())] if band.n else []
         ious = pd.DataFrame(band.iou[ends], columns=list(band.images))
@@ -156,7 +156,12 @@ def _range(counts: pd.DataFrame) -> tuple[float, float]:
     total = int(counts["gold"].sum()) if "gold" in counts else 0
     if not total:
         return FREQUENCY
-    share = min(1.0, float(counts["on_gold_images"].sum()) / total)
+    return compute_frequency_range(int(counts["on_gold_images"].sum()), total)
+
+
+def compute_frequency_range(labelled: int, gold: int) -> tuple[float, float]:
+    """Return the labelling frequencies to try, by the regions of the gold images in both sets."""
+    share = min(1.0, labelled / gold)
     return max(0.02, 0.8 * share), min(1.0, 1.2 * share)
 
 

@@ -211,15 +211,14 @@ def test_a_band_runs_over_the_frequencies() -> None:
     band = pu_band(*given, **who, frequency=(0.25, 1.0), steps=4)
     np.testing.assert_allclose(band.frequencies, [0.25, 0.5, 0.75, 1.0])
     cells = list(zip(data["images"], data["groups"], strict=True))
-    for frequency, value in zip(band.frequencies, band.values, strict=True):
+    own = pu_band(*given, **who, frequency=(0.25, 1.0), steps=4, pooled=False)
+    for i, frequency in enumerate(band.frequencies):
         counts = [cells.count(cell) / frequency for cell in cells]
         expected = pu_iou(*given, counts, **who, resamples=2)
-        assert value == pytest.approx(expected.value, abs=1e-12)
+        assert band.values[i] == pytest.approx(expected.pooled, abs=1e-12)
+        assert own.values[i] == pytest.approx(expected.own, abs=1e-12)
     np.testing.assert_allclose(band.iou.mean(1), band.values)
     assert band.images == tuple(dict.fromkeys(data["images"]))
-    together = pu_band(*given, **who, frequency=(0.5, 0.5), pooled=True)
-    counts = [2 * cells.count(cell) for cell in cells]
-    assert together.low == pytest.approx(pu_iou(*given, counts, **who, resamples=2).pooled)
     assert (band.low, band.high) == (band.values.min(), band.values.max())
     assert band.low < band.high
     assert band.n == 60
@@ -227,6 +226,22 @@ def test_a_band_runs_over_the_frequencies() -> None:
     assert known.low == known.high == pytest.approx(band.values[1])
     assert len(known.values) == 1
     assert np.isnan(pu_band([], [], 0.1, images=[]).low)
+
+
+def test_a_band_is_nearer_by_pooled_recall_where_nothing_is_missing_on_some_images() -> None:
+    """One frequency scales every image, also those on which everything is labelled."""
+    rng = np.random.default_rng(3)
+    counts = np.tile([1, 1, 4], 100)
+    recall = rng.beta(1, 2, 300) * np.where(counts == 1, 1.0, 0.5)
+    area = np.where(counts == 1, 0.04, 0.02)
+    hits, whole = recall * area * counts, area * counts
+    truth = (hits / (ATTENDED + whole - hits)).mean()
+    share = 300 / counts.sum()
+    given = (recall, area, ATTENDED)
+    band = pu_band(*given, images=range(300), frequency=(share, share))
+    own = pu_band(*given, images=range(300), frequency=(share, share), pooled=False)
+    assert own.low > 1.1 * truth
+    assert abs(band.low - truth) < 0.6 * (own.low - truth)
 
 
 def test_what_does_not_fit_is_named() -> None:
