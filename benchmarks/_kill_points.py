@@ -17,7 +17,14 @@ import numpy as np
 from benchmarks.maps import progress
 from benchmarks.reliability import ask, contents, fork_child, parts
 from sightline.records import kill_points
-from sightline.records.kill_points import POINTS, REVIEW_POINTS, STUDY_POINTS
+from sightline.records.kill_points import (
+    FILE_POINTS,
+    FOLDER_POINTS,
+    OUTPUT_POINTS,
+    POINTS,
+    REVIEW_POINTS,
+    STUDY_POINTS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,9 +34,16 @@ if TYPE_CHECKING:
     from sightline.completion.journal import Journal
     from sightline.study import Study
 
-__all__ = ["PointResult", "kill_at_points", "kill_files", "kill_reviews", "kill_studies"]
+__all__ = [
+    "PointResult",
+    "kill_at_points",
+    "kill_files",
+    "kill_folders",
+    "kill_outputs",
+    "kill_reviews",
+    "kill_studies",
+]
 
-FILE_POINTS = tuple(point for point in POINTS if point.startswith("file:"))
 EVENTS, ITEMS, ADDED = 6, 6, 4  # decisions and proposals of a review, and those added later
 
 
@@ -61,7 +75,7 @@ class PointResult:
 def kill_at_points(folder: Path, count: int, seed: int) -> list[PointResult]:
     """Kill at each point `count` times."""
     results = []
-    for kill in (kill_studies, kill_reviews, kill_files):
+    for kill in (kill_studies, kill_reviews, kill_files, kill_folders, kill_outputs):
         results += kill(folder / kill.__name__, count, seed)
     return results
 
@@ -360,17 +374,41 @@ def _read(folder: Path) -> list[Any]:
 
 def kill_files(folder: Path, count: int, seed: int) -> list[PointResult]:
     """Kill who replaces a file: it has all of the old content, or all of the new."""
-    from sightline.store.files import remove_parts, write_whole
+    from sightline.store.files import write_whole
+
+    return _kill_replacing(write_whole, FILE_POINTS, folder, count, seed)
+
+
+def kill_outputs(folder: Path, count: int, seed: int) -> list[PointResult]:
+    """Kill who replaces a file that a command writes; see `kill_files`."""
+    from sightline.data.outputs import replacing
+
+    def write(path: Path, content: bytes) -> None:
+        with replacing(path) as part:
+            part.write_bytes(content)
+
+    return _kill_replacing(write, OUTPUT_POINTS, folder, count, seed)
+
+
+def _kill_replacing(
+    write: Callable[[Path, bytes], object],
+    points: tuple[str, ...],
+    folder: Path,
+    count: int,
+    seed: int,
+) -> list[PointResult]:
+    """Kill a writer of a file at each of its points, and look at the file."""
+    from sightline.store.files import remove_parts
 
     old, new = (np.random.default_rng([seed, n]).bytes(100_000) for n in range(2))
     path, results = folder / "a.bin", []
     folder.mkdir(parents=True)
-    for point in FILE_POINTS:
+    for point in points:
         result = PointResult(point)
         for _ in range(count):
-            write_whole(path, old)
-            result.kills += kill_at(lambda: write_whole(path, new), point, 1)
-            if path.read_bytes() != (new if point == "file:renamed" else old):
+            write(path, old)
+            result.kills += kill_at(lambda: write(path, new), point, 1)
+            if path.read_bytes() != (new if point.endswith(":renamed") else old):
                 result.differences.append("another content than the old or the new")
             result.parts += parts(folder)
             remove_parts(folder)
@@ -378,3 +416,56 @@ def kill_files(folder: Path, count: int, seed: int) -> list[PointResult]:
             result.differences += [one.name for one in folder.iterdir() if one != path]
         results.append(result)
     return results
+
+
+# --- folders -------------------------------------------------------------------------------------
+
+
+def write_detections(store: Path, name: str, score: float) -> list[str]:
+    """Evaluate a detection of some score and store the results; return the names of their files."""
+    from sightline.detection.evaluate import evaluate_detections
+    from sightline.store import write_detection
+
+    box = (0, 0, 40, 40)
+    results = evaluate_detections([[[box, "cat"]]], [[[box, score, "cat"]]], protocol="voc")
+    return sorted(path.name for path in write_detection(store, name, results).iterdir())
+
+
+def kill_folders(folder: Path, count: int, seed: int) -> list[PointResult]:
+    """Kill who replaces a folder of results: the next writer finds the old ones, or the new."""
+    del seed  # nothing is drawn
+    calm = []
+    for number, score in enumerate((0.9, 0.4)):
+        place = folder / f"calm-{number}"
+        write_detections(place, "mine", score)  # the forks have all imported that they need
+        calm.append(contents(place))
+    results = []
+    for point in FOLDER_POINTS:
+        result = PointResult(point)
+        for number in range(count):
+            _kill_folder(folder / f"{point.replace(':', '-')}-{number}", calm, result)
+        results.append(result)
+        progress(f"{point}: {result.kills} kills")
+    return results
+
+
+def _kill_folder(store: Path, calm: list[dict[str, str]], result: PointResult) -> None:
+    """Kill who replaces results, then store others beside them, then replace them."""
+    ask(lambda: write_detections(store, "mine", 0.9))
+    result.kills += kill_at(lambda: write_detections(store, "mine", 0.4), result.point, 1)
+    result.parts += len(list((store / "detection").glob("*~*~part")))
+    ask(lambda: write_detections(store, "other", 0.9))
+    expected = calm[result.point == "folder:renamed"]
+    result.differences += _differ(contents(store), expected, "the next writer of others")
+    ask(lambda: write_detections(store, "mine", 0.4))
+    result.differences += _differ(contents(store), calm[1], "the next writer")
+    result.compared += len(calm[1])
+
+
+def _differ(stored: dict[str, str], expected: dict[str, str], when: str) -> list[str]:
+    """Return the files that are not as expected, but for the lock and the results of others."""
+    mine = stored.items() ^ expected.items()
+    names = {
+        name for name, _ in mine if not name.startswith(("detection/other/", "detection/~lock"))
+    }
+    return [f"{name} after {when}" for name in sorted(names)]

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,17 +142,23 @@ def test_a_client_that_does_not_read_is_closed(port: int, path: bytes, count: in
         assert len(read_until_closed(connection)) < LARGE
 
 
-def test_what_moves_is_not_cut(port: int) -> None:
-    with connect(port) as connection:
-        for _ in range(10):  # longer than the limit together
-            connection.sendall(GET)
-            assert connection.recv(1000).endswith(b"answer")
-            time.sleep(0.1)
-        connection.sendall(HEAD)
-        for _ in range(20):
-            connection.sendall(b"x" * 5000)
-            time.sleep(0.05)
-        assert connection.recv(1000).endswith(b"answer")
+@pytest.mark.parametrize("base", [HttpToolsProtocol, H11Protocol])
+def test_what_moves_is_not_cut(base: Any) -> None:
+    """Pauses are a tenth of the limit, so that a thread which stalls for a while does no harm."""
+    limits = replace(LIMITS, seconds=2)
+    with (
+        serving(Guard(echo), base, limits) as port,
+        connect(port) as asking,
+        connect(port) as sending,
+    ):
+        sending.sendall(HEAD)
+        for _ in range(12):  # longer than the limit together
+            asking.sendall(GET)
+            assert asking.recv(1000).endswith(b"answer")
+            sending.sendall(b"x" * 5000)
+            time.sleep(limits.seconds / 10)
+        sending.sendall(b"x" * 40000)
+        assert sending.recv(1000).endswith(b"answer")
 
 
 def test_the_work_on_an_answer_has_no_limit(port: int) -> None:

@@ -25,6 +25,7 @@ from sightline.store.folder import how_to_mend
 from sightline.store.prototypes import create_benchmark
 from sightline.store.shards import read_maps
 from sightline.store.verify import verify_store
+from sightline.study import Data
 from tests.cli.small import run as command
 from tests.executors.studies import given_study, model_study, stamps
 from tests.store.test_detection import _parts
@@ -82,6 +83,17 @@ def contents(store: Path) -> dict[str, bytes]:
     }
 
 
+def stop_early(study: Study, out: Path) -> Run:
+    """Run a study that is stopped after its first tasks."""
+    stop = Event()
+
+    class Stopper(Watch):
+        def moved(self, run: Run) -> None:
+            stop.set()
+
+    return run_study(study, out, workers=1, watch=Stopper(), stop=stop)
+
+
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("folder", ["rows", "curves"])
 def test_a_damaged_shard_is_made_anew_and_told(
@@ -109,13 +121,7 @@ def test_only_what_was_made_is_called_made(study: Study, store: Store) -> None:
     names = sorted(f"rows/{shard.name}" for shard in store.rows.iterdir())
     for name in names:
         (store.path / name).write_bytes(flip((store.path / name).read_bytes()))
-    stop = Event()
-
-    class Stopper(Watch):
-        def moved(self, run: Run) -> None:
-            stop.set()
-
-    run = run_study(study, store.path.parent, workers=1, watch=Stopper(), stop=stop)
+    run = stop_early(study, store.path.parent)
     assert 0 < run.finished < 6
     made, left = run.notes
     assert re.match(r"\d files? (was|were) damaged or missing, and made again: ", made)
@@ -215,6 +221,54 @@ def test_two_things_of_one_name_are_both_kept(study: Study, store: Store) -> Non
     assert len(list((store.path / "moved-aside").iterdir())) == 2
 
 
+@pytest.mark.parametrize("name", ["rows", "curves", "maps"])
+def test_a_folder_that_is_a_link_is_refused(study: Study, store: Store, name: str) -> None:
+    outside = store.path.parents[1] / f"outside-{store.path.parent.name}"
+    folder = (store.path / name).rename(outside)
+    (store.path / name).symlink_to(folder)
+    before = sorted(folder.iterdir())
+    with pytest.raises(InputError, match=f"{name}: must be a folder of its own, is a link; "):
+        run_study(study, store.path.parent, workers=1)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_nothing_is_written_through_a_link_in_place_of_the_lock(study: Study, store: Store) -> None:
+    target = store.path.parent / "victim"
+    store.lock_path.unlink()
+    store.lock_path.symlink_to(target)
+    with pytest.raises(InputError, match="lock: must be a plain file, is a link"):
+        run_study(study, store.path.parent, workers=1)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_has_the_name_of_the_folder_of_moved_things_is_named(
+    study: Study, store: Store, kind: str
+) -> None:
+    outside = store.path.parent / "outside"
+    outside.mkdir()
+    if kind == "file":
+        store.aside_path.touch()
+    else:
+        store.aside_path.symlink_to(outside)
+    shard = min(store.rows.iterdir())
+    shard.unlink()
+    shard.mkdir()
+    text = f"moved-aside: must be a folder of its own, is a {kind}; rename or remove it, then run"
+    with pytest.raises(InputError, match=text):
+        run_study(study, store.path.parent, workers=1)
+    assert shard.is_dir()
+    assert list(outside.iterdir()) == []
+
+
+def test_a_folder_with_the_name_of_a_part_is_left(study: Study, calm: Path, store: Store) -> None:
+    folder = store.rows / ".x.part"
+    folder.mkdir()
+    assert run_study(study, store.path.parent, workers=1).complete
+    assert folder.is_dir()
+    assert contents(store.path) == contents(calm)
+
+
 @pytest.mark.parametrize("change", ["changed", "removed"])
 def test_a_restored_study_file_is_counted_and_named(
     study: Study, calm: Path, store: Store, change: str
@@ -233,6 +287,76 @@ def test_a_missing_table_is_counted_and_named(study: Study, calm: Path, store: S
     store.regions_path.unlink()
     assert run_study(study, store.path.parent, workers=1).damaged == ["regions.parquet"]
     assert contents(store.path) == contents(calm)
+
+
+@pytest.mark.parametrize("names", [["rows"], ["curves"], ["rows", "curves"]])
+def test_a_missing_shard_is_counted_and_named(
+    study: Study, calm: Path, store: Store, names: list[str]
+) -> None:
+    shards = [min((store.path / name).iterdir()) for name in names]
+    for shard in shards:
+        shard.unlink()
+    inner = [shard.relative_to(store.path).as_posix() for shard in shards]
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.stored, run.finished, run.damaged) == (5, 1, inner)
+    assert f"damaged or missing, and made again: {', '.join(inner)}." in run.notes[0]
+    assert contents(store.path) == contents(calm)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_missing_manifest_is_counted_and_named(
+    study: Study, calm: Path, store: Store, edited: bool
+) -> None:
+    store.manifest_path.unlink()
+    if edited:
+        store.study_path.write_text(store.study_path.read_text() + "# mine")
+    run = run_study(study, store.path.parent, workers=1)
+    assert (run.stored, run.damaged) == (6, ["manifest.json", *["study.yml"] * edited])
+    lost = "was missing and is made again; what it told of earlier runs is lost."
+    assert run.notes[0] == f"{store.manifest_path} {lost}"
+    assert run.notes[1:] == ["1 file was damaged or missing, and made again: study.yml."] * edited
+    assert contents(store.path) == contents(calm)
+
+
+@pytest.mark.parametrize("manifest", [True, False])
+def test_what_was_never_done_is_not_called_missing(
+    study: Study, calm: Path, tmp_path: Path, manifest: bool
+) -> None:
+    """A run is killed after it has written the curves of a task, and before its rows."""
+    run = stop_early(study, tmp_path)
+    store = run.store
+    left = sorted(set(store.tasks()) - store.done())
+    shutil.copy(Store(calm).curve_file(left[0]), store.curve_file(left[0]))
+    if not manifest:  # killed before that was written, and all that came after it
+        for path in (store.manifest_path, *store.rows.iterdir(), *store.curves.iterdir()):
+            path.unlink()
+    again = run_study(study, tmp_path, workers=1)
+    assert (again.damaged, again.notes) == ([], [])
+    assert contents(store.path) == contents(calm)
+
+
+def test_a_store_without_manifest_keeps_its_files_when_a_run_fails(
+    study: Study, calm: Path, store: Store
+) -> None:
+    store.manifest_path.unlink()
+    bad = study.model_copy(update={"data": Data(name="folder", path="/nowhere")})
+    with pytest.raises(InputError, match="nowhere"):
+        run_study(bad, store.path.parent, workers=1)
+    assert contents(store.path) == contents(calm)
+
+
+def test_a_shard_that_is_missing_after_a_stop_is_named(study: Study, tmp_path: Path) -> None:
+    """It is named by the run that makes it again, also when one before that was stopped."""
+    store = stop_early(study, tmp_path).store
+    shard = max(store.rows.iterdir())
+    shard.unlink()
+    stopping = Event()
+    stopping.set()
+    for stop in (stopping, Event()):
+        run = run_study(study, tmp_path, workers=1, stop=stop)
+        assert run.damaged == [f"rows/{shard.name}"]
+    assert run.complete
+    assert run_study(study, tmp_path, workers=1).damaged == []
 
 
 @pytest.mark.parametrize("name", ["images.parquet", "regions.parquet"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.data.outputs import replacing
 from sightline.records import kill_points
 from sightline.store import Store, create_store, write_whole
 
@@ -72,6 +73,22 @@ def test_the_name_is_given_when_all_is_on_the_disk(
     monkeypatch.setattr(os, "fsync", fsync)
     write_whole(path, b"x")
     assert seen == [(False, False), (True, True)]
+
+
+def test_an_output_gets_its_name_when_all_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, seen = tmp_path / "a", []
+
+    def fsync(handle: int) -> None:
+        seen.append((os.fstat(handle).st_size, path.read_bytes()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    path.write_bytes(b"old")
+    with replacing(path) as part:
+        part.write_bytes(b"longer")
+    assert seen == [(6, b"old")]
+    assert path.read_bytes() == b"longer"
 
 
 def test_a_writer_that_raises_leaves_no_file(

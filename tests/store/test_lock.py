@@ -133,3 +133,15 @@ def test_a_store_is_held_by_its_lock(tmp_path: Path) -> None:
     store = create_store(tmp_path / "s")
     with store.locked(), pytest.raises(InputError, match="being written by"):
         store.locked().__enter__()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_nothing_is_written_through_a_link(tmp_path: Path, there: bool) -> None:
+    target = tmp_path / "target"
+    if there:
+        target.write_text("mine")
+    (tmp_path / "lock").symlink_to(target)
+    for take in (lambda: hold(tmp_path / "lock").__enter__(), lambda: create_store(tmp_path)):
+        with pytest.raises(InputError, match="must be a plain file, is a link"):
+            take()
+    assert (target.read_text() if target.exists() else None) == ("mine" if there else None)

@@ -20,6 +20,11 @@ describe("csvOf", () => {
     expect(csvOf({ columns: ["a"], rows: [[-1.5]] })).toBe("a\r\n-1.5\r\n");
   });
 
+  it("writes carriage returns as line feeds", () => {
+    const lines = csvOf({ columns: ["a\rb"], rows: [["c\r\nd\re"], ["\r=1"]] });
+    expect(lines).toBe(`"a\nb"\r\n"c\nd\ne"\r\n"'\n=1"\r\n`);
+  });
+
   it("keeps every digit", () => {
     expect(csvOf({ columns: ["a"], rows: [[0.1234567890123456]] })).toContain("0.1234567890123456");
   });

@@ -33,8 +33,9 @@ const FORMULA = /^([=@\t\r\n]|[+-](?!(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$))/i;
 
 function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
-  const text = typeof cell === "string" && FORMULA.test(cell) ? `'${cell}` : String(cell);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const plain = String(cell).replace(/\r\n?/g, "\n"); // some readers end a row at a carriage return
+  const text = typeof cell === "string" && FORMULA.test(plain) ? `'${plain}` : plain;
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** A table as CSV (RFC 4180); what is undefined stays empty. */

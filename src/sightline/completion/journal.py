@@ -445,6 +445,7 @@ def _fill(
     chosen = frozenset(() if gold is None else gold.images)
     for sample in dataset:
         _add_image(connection, sample, dataset.root, gold=sample.image_id in chosen)
+        reach("review:filled")
 
 
 def _add_image(
@@ -484,6 +485,7 @@ def _add_items(connection: sqlite3.Connection, proposals: Proposals) -> int:
     connection.execute(
         "INSERT INTO imports (at, added, json) VALUES (?, ?, ?)", (_now(), added, _dump(said))
     )
+    reach("review:imported")
     return added
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sightline.records import InputError
+from sightline.records.kill_points import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,10 +36,16 @@ def check_output(path: str | os.PathLike[str], what: str, endings: Iterable[str]
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a path to write to, which then takes the place of `path` in one step."""
+    """Yield a path to write to; what is there takes the place of `path`, in one step, on disk."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        reach("output:opened")
         yield part
+        reach("output:written")
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        reach("output:synced")
         part.replace(path)
+        reach("output:renamed")
     finally:
         part.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from sightline.runner.work import BadImageError
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.checksums import DamagedError, check_files
 from sightline.store.files import is_occupied, move_aside, plain_digest
-from sightline.store.folder import PLAN, STUDY_DIGEST
+from sightline.store.folder import LEFT, PLAN, STUDY_DIGEST, list_recorded_tasks
 from sightline.store.shards import write_rows
 
 if TYPE_CHECKING:
@@ -175,18 +175,23 @@ class _Runner:
         self._told_bare = False
         self._done: set[str] = set()
         self.old = self._old_manifest()
+        self._known = list_recorded_tasks(self.old)  # tasks that were done once
 
     def _old_manifest(self) -> dict[str, Any]:
-        """Return the manifest of the last run; a damaged one is made again, since plans repeat."""
+        """Return the manifest of the last run; a lost one is made again, since plans repeat."""
+        path = self.store.manifest_path
         try:
-            return self.store.manifest() if self.store.manifest_path.exists() else {}
+            if path.exists():
+                return self.store.manifest()
+            state = "missing"
         except DamagedError:
-            self._lost.append(self.store.manifest_path.name)
+            state = "damaged"
+        if state == "damaged" or self.store.done():  # rows are written after the manifest
+            self._lost.append(path.name)
             self.notes.append(
-                f"{self.store.manifest_path} was damaged and is made again; what it told of "
-                "earlier runs is lost."
+                f"{path} was {state} and is made again; what it told of earlier runs is lost."
             )
-            return {}
+        return {}
 
     def run(self, workers: int | None, device: str, does: Callable[..., Outcome]) -> Run:
         begun, shelf = perf_counter(), Shelf(device)
@@ -291,10 +296,10 @@ class _Runner:
 
     def _sound(self, run: Run) -> set[str]:
         """Return the tasks that are done, after every byte of their files was looked at."""
-        done = self.store.done()
+        self._known |= self.store.done()
         files = {task.name: self._files(run.plan, task) for task in run.plan.tasks}
         moved = self._move_aside(files)
-        files = {name: some for name, some in files.items() if name in done}
+        files = {name: some for name, some in files.items() if name in self._known}
         states = check_files(
             [*self._tables(), *(file for some in files.values() for file in some)],
             lambda number, count: self.watch.planning(number, count, "Checking what is stored"),
@@ -325,15 +330,18 @@ class _Runner:
     def _tables(self) -> list[Path]:
         """Return the tables that an earlier run wrote."""
         tables = (self.store.images_path, self.store.regions_path)
-        return [path for path in tables if self.old or path.exists()]
+        return [path for path in tables if self.old or self._lost or path.exists()]
 
     def _study_state(self) -> dict[Path, FileState]:
-        """Return whether study.yml is as the last run wrote it, or as this one will."""
+        """Return whether study.yml is as the last run wrote it, or as this one will.
+
+        Where the manifest was lost, only the second is known.
+        """
         from sightline.study import to_yaml
 
         digest, path = self.old.get(STUDY_DIGEST), self.store.study_path
-        if digest is None:
-            return {}
+        if digest is None and self.store.manifest_path.name not in self._lost:
+            return {}  # an earlier version wrote the manifest
         known = {digest, sha256(to_yaml(self.study).encode()).hexdigest()}
         try:
             return {path: "sound" if plain_digest(path) in known else "damaged"}
@@ -409,7 +417,13 @@ class _Runner:
             text = to_yaml(self.study)
             self.store.save_text(self.store.study_path.name, text)
             self.old[STUDY_DIGEST] = sha256(text.encode()).hexdigest()
-            self.store.save_manifest(self.old)
+            self._save_manifest(plan)
+
+    def _save_manifest(self, plan: Plan) -> None:
+        """Write the manifest, with the tasks that were never done."""
+        self._known |= self._done
+        self.old[LEFT] = [task.name for task in plan.tasks if task.name not in self._known]
+        self.store.save_manifest(self.old)
 
     def _changed(self, run: Run, outcome: Outcome) -> Plan | None:
         """Return the plan to go on with after a fault that can be mended; None without one."""
@@ -457,7 +471,7 @@ class _Runner:
                 "tasks are stored; make room, then run again to go on"
             )
         with _writing(self.store):
-            self.store.save_manifest(self.old)
+            self._save_manifest(run.plan)
         if error is not None and error.kind == "bug":
             raise RuntimeError(f"task {error.task.name} failed:\n{error.message}")
         kept = f"{done} of {run.total} tasks are stored"

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sightline.records import InputError
+from sightline.records.kill_points import reach
 from sightline.store.checksums import json_bytes, seal
 from sightline.store.detection_boxes import box_tables
 from sightline.store.detection_parts import (
@@ -198,11 +199,16 @@ def _replace(target: Path, files: Mapping[str, bytes]) -> None:
     old = target.with_name(f"{target.name}{_OLD}")
     part.mkdir()
     try:
+        reach("folder:opened")
         for name, content in files.items():
             write_whole(part / name, content)
+            reach("folder:half")
+        reach("folder:synced")
         if target.exists():
             target.rename(old)
+            reach("folder:moved")
         part.rename(target)
+        reach("folder:renamed")
     finally:
         shutil.rmtree(part, ignore_errors=True)
         if old.exists():

@@ -9,6 +9,7 @@ from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from sightline.records import InputError
 from sightline.records.kill_points import reach
 from sightline.records.paths import resolved
 
@@ -21,6 +22,7 @@ __all__ = [
     "is_inner_name",
     "is_occupied",
     "leads_out",
+    "make_folder",
     "move_aside",
     "open_plain",
     "plain_digest",
@@ -119,9 +121,31 @@ def is_occupied(path: Path) -> bool:
     return not S_ISREG(mode)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, unless it is there.
+
+    Raises
+    ------
+    InputError
+        If something else has its name: through a link, files elsewhere would be written.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        kind = "link" if path.is_symlink() else "file"
+        raise InputError(
+            f"{path}: must be a folder of its own, is a {kind}; rename or remove it, then run again"
+        )
+    path.mkdir(exist_ok=True)
+
+
 def move_aside(path: Path, folder: Path) -> Path:
-    """Move what has a name into a folder, under its name or that name with a number."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Move what has a name into a folder, under its name or that name with a number.
+
+    Raises
+    ------
+    InputError
+        If the folder is a link or none.
+    """
+    make_folder(folder)
     number, place = 1, folder / path.name
     while os.path.lexists(place):
         number += 1
@@ -175,4 +199,5 @@ def sync_folder(folder: Path) -> None:
 def remove_parts(folder: Path) -> None:
     """Remove what writers that were killed have left; only the holder of the lock may."""
     for part in folder.glob(f".*{_PART}"):
-        part.unlink(missing_ok=True)
+        if part.is_symlink() or not part.is_dir():  # no writer makes folders of such names
+            part.unlink(missing_ok=True)

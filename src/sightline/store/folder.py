@@ -14,8 +14,14 @@ from sightline.records import InputError
 from sightline.records.errors import shown
 from sightline.records.kill_points import reach
 from sightline.store.checksums import read_json, save_json
-from sightline.store.files import open_plain, plain_digest, remove_parts, write_whole
-from sightline.store.lock import hold
+from sightline.store.files import (
+    make_folder,
+    open_plain,
+    plain_digest,
+    remove_parts,
+    write_whole,
+)
+from sightline.store.lock import hold, open_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Set
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "LEFT",
     "PLAN",
     "STUDY_DIGEST",
     "ManifestTask",
@@ -33,12 +40,14 @@ __all__ = [
     "how_to_mend",
     "make_room",
     "open_store",
+    "list_recorded_tasks",
     "task_name",
     "tasks_of",
 ]
 
 FORMAT = 1
 STUDY_DIGEST = "study_sha256"  # what the manifest calls the digest of study.yml
+LEFT = "left"  # what the manifest calls its tasks that were never done
 PLAN = "sightline-plan"  # the key under which the tables say to which plan they belong
 
 
@@ -159,7 +168,7 @@ class Store:
 
     def discard(self) -> None:
         """Remove the folder if nothing was ever stored in it; only the holder of the lock may."""
-        if self.manifest_path.exists():
+        if self.manifest_path.exists() or self.done():
             return
         for path in (self.study_path, self.images_path, self.regions_path):
             path.unlink(missing_ok=True)
@@ -256,7 +265,7 @@ def _check_kinds(found: Mapping[str, Any], path: Path) -> None:
 _WORDS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("study", "versions", "data", "batches", "checked"), dict),
-    **dict.fromkeys(("runs", "skipped"), list),
+    **dict.fromkeys(("runs", "skipped", LEFT), list),
     STUDY_DIGEST: str,
 }
 
@@ -327,6 +336,23 @@ def check_tasks(manifest: Mapping[str, Any]) -> Iterator[str]:
             yield task_name(source["key"], number, one["digest"])
 
 
+def list_recorded_tasks(manifest: Mapping[str, Any]) -> set[str]:
+    """Return the names of the tasks that were done once, as far as a manifest records it.
+
+    Examples
+    --------
+    >>> told = {"sources": [{"key": "a"}], "chunks": [{"digest": "b"}, {"digest": "c"}]}
+    >>> list_recorded_tasks({**told, "left": ["000000-fb8e20fc2e4c3f24"]})
+    {'000001-f45de51cdef30991'}
+    >>> list_recorded_tasks(told)
+    set()
+    """
+    if LEFT not in manifest:  # earlier versions recorded none
+        return set()
+    left = {name for name in manifest[LEFT] if isinstance(name, str)}
+    return {*(task.name for task in tasks_of(manifest)), *check_tasks(manifest)} - left
+
+
 def how_to_mend(path: Path) -> str:
     """Return what makes a file of a store anew, with the command where that is known.
 
@@ -374,7 +400,7 @@ def create_store(path: str | os.PathLike[str]) -> Store:
     try:
         _claim(store)
         for folder in (store.rows, store.curves, store.maps):
-            folder.mkdir(exist_ok=True)
+            make_folder(folder)
     except OSError as error:
         raise InputError(f"{path}: results cannot be written there: {error}") from error
     return store
@@ -384,7 +410,7 @@ def make_room(store: Store, name: str) -> Path:
     """Return a folder of a store; make both, and refuse a folder that holds other things."""
     _claim(store)
     folder = store.path / name
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     return folder
 
 
@@ -393,7 +419,7 @@ def _claim(store: Store) -> None:
     known = {store.lock_path.name, store.manifest_path.name}
     check_room(store.path, known, "the results of a study")
     store.path.mkdir(parents=True, exist_ok=True)
-    store.lock_path.touch()  # first: it says that the folder is a store
+    open_lock(store.lock_path).close()  # first: it says that the folder is a store
 
 
 def check_room(path: Path, known: Set[str], what: str, besides: Set[str] = frozenset()) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-__all__ = ["Holder", "hold", "holder_of", "is_held"]
+__all__ = ["Holder", "hold", "holder_of", "is_held", "open_lock"]
 
 
 # Whoever looks whether a store is being written holds its lock for a moment: try more than once.
@@ -60,12 +60,9 @@ def hold(path: Path) -> Iterator[None]:
     Raises
     ------
     InputError
-        If another process holds it; the message says which. Also where the file is a link, or
-        none: what it leads to would be written over.
+        If another process holds it; the message says which. Also where `open_lock` raises.
     """
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise InputError(f"{path}: must be a plain file, is a link, a pipe or a device")
-    with path.open("a+", encoding="utf-8") as file:
+    with open_lock(path) as file:
         if not _taken(file):
             holder = holder_of(path)
             who = "another process" if holder is None else str(holder)
@@ -77,6 +74,20 @@ def hold(path: Path) -> Iterator[None]:
         json.dump(_oneself()._asdict(), file)
         file.flush()
         yield
+
+
+def open_lock(path: Path) -> IO[str]:
+    """Open the file of a lock, and make it where it is missing.
+
+    Raises
+    ------
+    InputError
+        If it is a link, or no plain file: what it leads to would be made, or written over.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise InputError(f"{path}: must be a plain file, is a link, a pipe or a device")
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(path, flags, 0o666), "a+", encoding="utf-8")
 
 
 def holder_of(path: Path) -> Holder | None:
