@@ -13,6 +13,7 @@ from PIL import Image
 from sightline.data import images
 from sightline.data.images import image_size, inside, is_image, read_image
 from sightline.records import InputError
+from sightline.records.memory import is_out_of_memory
 
 # Three columns by two rows: a turn shows.
 PIXELS = np.arange(18, dtype=np.uint8).reshape(2, 3, 3) * 14
@@ -105,6 +106,31 @@ def test_whatever_pillow_raises_names_the_file(
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", fail)
     with pytest.raises(InputError, match=r"a\.png: cannot be read as an image: strange tag"):
         read_image(path)
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(12, "Cannot allocate memory"), MemoryError(), RuntimeError("bad_alloc")]
+)
+@pytest.mark.parametrize("place", ["PIL.Image.open", "PIL.ImageFile.ImageFile.load"])
+def test_a_lack_of_memory_is_no_fault_of_the_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, error: Exception
+) -> None:
+    path = _save(tmp_path / "a.png")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(place, fail)
+    with pytest.raises(type(error)) as caught:
+        read_image(path)
+    monkeypatch.undo()
+    assert not isinstance(caught.value, InputError)
+
+
+def test_an_image_named_after_it_is_no_lack_of_memory(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_image(tmp_path / "out of memory.png")
+    assert not is_out_of_memory(caught.value)
 
 
 def test_palettes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from sightline.data import match_images, open_maps
@@ -101,6 +102,29 @@ def test_broken_files(tmp_path: Path, name: str, content: bytes) -> None:
     if name != "a.npy":
         with pytest.raises(InputError, match=name):
             open_maps(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(12, "Cannot allocate memory"),
+        RuntimeError("std::bad_alloc"),
+        SafetensorError("I/O error: Cannot allocate memory (os error 12)"),
+    ],
+)
+def test_a_lack_of_memory_is_no_fault_of_the_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    np.save(tmp_path / "a.npy", np.ones((2, 3)))
+    maps = open_maps(tmp_path)
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("sightline.data.mapfiles._numbers", fail)
+    with pytest.raises(type(error)) as caught:
+        _ = maps["a"]
+    assert not isinstance(caught.value, InputError)
 
 
 @pytest.mark.parametrize("kept", [20, 300])

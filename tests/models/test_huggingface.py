@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from sightline.models import FAMILIES, load_model
-from sightline.models.huggingface import load_hub
+from sightline.models.huggingface import _first_line, load_hub
 from sightline.records import InputError, UnknownNameError
 from tests.models.families import CASES, tiny
 
@@ -119,6 +120,44 @@ def test_odd_configurations_are_named(folder: Path, field: str, value: Any, mess
     change(folder, **{field: value})
     with pytest.raises(InputError, match=message):
         load_model(f"hf:{folder}")
+
+
+ODD: dict[str, tuple[Any, ...]] = {
+    "num_hidden_layers": ("12", "x", 1.5, -1, None, [], {}),
+    "hidden_act": (3, "odd", None, []),
+    "hidden_size": (50, "48", 0, None),
+    "hidden_dropout_prob": ("x", [], 7),
+    "patch_size": ("8", 0, [8, 8, 8], {}),
+    "image_size": ("32", 0, None),
+    "id2label": (3, "x", {"a": 1}, []),
+}
+
+
+@pytest.mark.parametrize("field", ODD)
+def test_no_message_about_a_configuration_ends_in_a_colon(folder: Path, field: str) -> None:
+    messages = []
+    for value in ODD[field]:
+        change(folder, **{field: value})
+        try:
+            load_model(f"hf:{folder}")
+        except (InputError, UnknownNameError) as error:
+            messages.append(str(error))
+    assert messages
+    assert all(re.search(r"[^\s:]$", message) for message in messages), messages
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "ValueError"),
+        ("a\nb", "a"),
+        ("a:\n  b:\n\n c\nd", "a: b: c"),
+        ("a:", "a"),
+        (":", "ValueError"),
+    ],
+)
+def test_a_message_goes_on_behind_its_colon(text: str, said: str) -> None:
+    assert _first_line(ValueError(text)) == said
 
 
 def test_classes_without_a_name_keep_their_number(folder: Path) -> None:

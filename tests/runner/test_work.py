@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors import SafetensorError
 
+from sightline.executors.lane import _failed
 from sightline.maps import explain
 from sightline.metrics import score_maps
 from sightline.records import InputError, Sample
@@ -386,6 +388,35 @@ def test_the_images_at_hand_are_bounded() -> None:
 # Memory
 
 
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOMEM, "Cannot allocate memory"), MemoryError("no room")]
+)
+@pytest.mark.parametrize("methods", [["gradcam"], [{"name": "own", "params": {"maps": "MAPS"}}]])
+def test_a_lack_of_memory_makes_no_bad_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, methods: list[Any], error: Exception
+) -> None:
+    folder = make_folder(tmp_path / "data", 2)
+    maps = add_maps(tmp_path / "maps", range(2))
+    given = isinstance(methods[0], dict)
+    if given:
+        methods = [{"name": "own", "params": {"maps": str(maps)}}]
+    own = plan_of(folder, models=[] if given else ["demo/cnn"], methods=methods)
+    worker = Worker(own, create_store(tmp_path / "runs"), SHELF)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", fail)
+    monkeypatch.setattr("sightline.data.mapfiles._numbers", fail)
+    task = own.tasks[0]
+    with pytest.raises(type(error)) as caught:
+        worker.make(task, worker.read(task))
+    monkeypatch.undo()
+    assert not isinstance(caught.value, InputError)
+    assert _failed(task, BadImageError({"a": "no"}), "read").kind == "image"
+    assert _failed(task, caught.value, "read").kind == "exhausted"
+
+
 def allocator_error() -> RuntimeError:
     """What torch says where no memory is left on a CPU."""
     try:
@@ -425,6 +456,7 @@ LACKING: dict[str, Any] = {
     "system": lambda: OSError(errno.ENOMEM, "Cannot allocate memory"),
     "cause": lambda: chained(MemoryError(), explicit=True),
     "context": lambda: chained(torch.OutOfMemoryError("CUDA out of memory."), explicit=False),
+    "rust": lambda: SafetensorError("I/O error: Cannot allocate memory (os error 12)"),
     "deep": lambda: chained(chained(MemoryError(), explicit=True), explicit=False),
 }
 OTHER: dict[str, Any] = {
@@ -432,6 +464,8 @@ OTHER: dict[str, Any] = {
     "runtime": lambda: RuntimeError("mat1 and mat2 shapes cannot be multiplied"),
     "disk": lambda: OSError(errno.ENOSPC, "No space left on device"),
     "value": lambda: ValueError("can't allocate memory"),
+    "name": lambda: OSError(errno.ENOENT, "No such file or directory", "out of memory.png"),
+    "input name": lambda: InputError("out of memory.png: no such image"),
     "chain": lambda: chained(OSError(errno.EIO, "Input/output error"), explicit=True),
 }
 

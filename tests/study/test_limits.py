@@ -157,6 +157,11 @@ HUGE: tuple[dict[str, Any], ...] = (
     {"depths": [2, 2, 10**6]},
     {"vision_config": {"num_hidden_layers": 1_000_000}},
     {"num_labels": 10**9},
+    {"num_hidden_layers": 1e6},
+    {"num_hidden_layers": "1000000"},
+    {"num_hidden_layers": "1e6"},
+    {"image_size": {"height": 10**6, "width": 10**6}},
+    {"stages": [{"hidden_size": 10**7}]},
 )
 
 
@@ -165,7 +170,7 @@ def test_a_configuration_beyond_all_bounds_is_refused(
     tmp_path: Path, values: dict[str, Any]
 ) -> None:
     folder = write_config(tmp_path / "net", **values)
-    message = r"config\.json: \w+ must be at most [\d,]+, got \d+"
+    message = r"config\.json: \w+ must be at most [\d,]+, got '?\d+"
     with pytest.raises(InputError, match=message):
         load_model(f"hf:{folder}")
     path = tmp_path / "s.yml"
@@ -189,10 +194,102 @@ except ValueError:
     assert printed_by(code) == "False\n"
 
 
-def test_layers_and_width_have_a_bound_together() -> None:
-    with pytest.raises(InputError, match=r"must make at most 200,000,000,000 weights, got 900"):
-        check_model_config({"num_hidden_layers": 900, "hidden_size": 60_000}, "config.json")
+WIDE: dict[str, Any] = {"num_hidden_layers": 1000, "hidden_size": 65_536}
+MANY_WEIGHTS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"num_hidden_layers": 900, "hidden_size": 60_000}, "900 layers of 60,000"),
+    ({"num_hidden_layers": 900.0, "hidden_size": "60000"}, "900 layers of 60,000"),
+    ({"hidden_size": 65_536}, "12 layers of 65,536"),
+    ({"depths": [1000] * 4, "hidden_sizes": [65_536] * 4}, "4,000 layers of 65,536"),
+    ({"depths": [1] * 40, "embed_dim": 96}, "40 layers of more than all weights together"),
+    ({"vision_config": WIDE}, "1,000 layers of 65,536"),
+    ({"text_config": WIDE}, "1,000 layers of 65,536"),
+    ({"backbone_config": {"backbone_config": WIDE}}, "1,000 layers of 65,536"),
+    (
+        {"image_size": 16_384, "patch_size": 1, "hidden_size": 65_536, "num_hidden_layers": 1},
+        "268,435,456 patches of 65,536",
+    ),
+    (
+        {"num_channels": 65_536, "patch_size": 4096, "hidden_size": 768},
+        "1,099,511,627,776 values of a patch times 768",
+    ),
+    ({"vocab_size": 10**7, "hidden_size": 32_768, "num_layers": 1}, "10,000,000 words of 32,768"),
+)
+
+
+@pytest.mark.parametrize(("config", "most"), MANY_WEIGHTS, ids=str)
+def test_sizes_have_a_bound_together(config: dict[str, Any], most: str) -> None:
+    with pytest.raises(
+        InputError, match=rf"must make at most 200,000,000,000 weights, got {most}$"
+    ):
+        check_model_config(config, "config.json")
+
+
+def test_sizes_of_large_networks_are_taken() -> None:
     check_model_config({"num_hidden_layers": 48, "hidden_size": 8192}, "config.json")
+    swin = {"image_size": 384, "depths": [2, 2, 18, 2], "embed_dim": 192, "window_size": 12}
+    check_model_config({**swin, "num_heads": [6, 12, 24, 48]}, "config.json")
+    check_model_config({"label_names": ["a"] * 21_841, "num_labels": 21_841}, "config.json")
+
+
+@pytest.mark.parametrize("key", ["depths", "num_heads", "hidden_sizes"])
+def test_lists_of_a_configuration_have_a_largest_length(key: str) -> None:
+    with pytest.raises(InputError, match=rf"{key} must have at most 1,000 entries, got 1,000,000$"):
+        check_model_config({"vision_config": {key: [1] * 10**6}}, "config.json")
+
+
+def test_a_configuration_that_no_network_needs_is_not_read(tmp_path: Path) -> None:
+    folder = write_config(tmp_path / "net", names="a" * 20_000_000)
+    path = tmp_path / "s.yml"
+    path.write_text(f'name: s\ndata: facades\nmodels: "hf:{folder}"\nmethods: [gradcam]\n')
+    with pytest.raises(
+        InputError, match=r"config\.json: expected a configuration of at most 20 MB"
+    ):
+        load_study(path)
+
+
+REFUSED = """
+import sys
+from sightline.records import InputError
+from sightline.study import load_study
+try:
+    load_study(PATH)
+except InputError as error:
+    print("must" in str(error) or "at most" in str(error), "torch" in sys.modules)
+print(int(next(line for line in open("/proc/self/status") if "VmHWM" in line).split()[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"model_type": "swin", "depths": [1] * 10**6},
+        {"model_type": "convnext", "depths": [1000] * 4, "hidden_sizes": [65_536] * 4},
+        {"model_type": "clip", "vision_config": WIDE},
+    ],
+    ids=["swin", "convnext", "clip"],
+)
+def test_refusing_a_configuration_takes_little_memory(
+    tmp_path: Path, values: dict[str, Any]
+) -> None:
+    folder = write_config(tmp_path / "net", **values)
+    path = tmp_path / "s.yml"
+    path.write_text(f'name: s\ndata: facades\nmodels: "hf:{folder}"\nmethods: [gradcam]\n')
+    refused, peak = printed_by(REFUSED.replace("PATH", repr(str(path)))).splitlines()
+    assert refused == "True False"
+    assert int(peak) < 300_000  # kilobytes
+
+
+@pytest.mark.parametrize("number", ["1000000000000", "1e12", "inf", 1e12])
+def test_bounds_of_parameters_hold_for_numbers_as_text(number: Any) -> None:
+    methods = [{"name": "integrated_gradients", "params": {"steps": number}}]
+    with pytest.raises(InputError, match=r"params\.steps: expected at most 2,000, got '?\d|'inf'"):
+        make_study(methods=methods)
+
+
+@pytest.mark.parametrize("seeds", ["0..99999", ["0..99999"]])
+def test_a_range_of_seeds_is_refused_with_the_bound(seeds: Any) -> None:
+    with pytest.raises(InputError, match=r"seeds.*: expected at most 1,000 whole numbers, one by"):
+        make_study(seeds=seeds)
 
 
 KEYS = st.sampled_from(["layers", "a", "depths"])

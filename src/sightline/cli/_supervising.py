@@ -1,21 +1,23 @@
 """A command under a limit of address space, watched by a process that can say why it ended.
 
-Libraries of compiled code end the process where they cannot allocate: no handler of this process
-would run.
+Libraries of compiled code end the process where they cannot allocate, some with status 1 and words
+of their own: no handler of this process would run.
 """
 
 import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import typer
 
-__all__ = ["SUPERVISED", "run_supervised"]
+__all__ = ["SUPERVISED", "report_end", "run_supervised"]
 
 SUPERVISED = "SIGHTLINE_SUPERVISED"
-"""Set in the environment of the process that does the work."""
-_ABORTED = 127, 128 + signal.SIGABRT, 128 + signal.SIGSEGV, 128 + signal.SIGBUS
+"""Set in the environment of the process that does the work: where it tells that it ended itself."""
+# How a process ends that lacks memory; other signals are sent by somebody.
+_SIGNALS = signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL
 _INTERRUPTED = 130
 
 
@@ -27,28 +29,51 @@ def run_supervised(limit: int) -> int:
     limit
         Bytes of address space, for the message.
     """
-    command = [sys.executable, *sys.orig_argv[1:]]
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process decides
     try:
-        process = subprocess.Popen(  # noqa: S603
-            command,
-            env={**os.environ, SUPERVISED: "1"},
-            preexec_fn=lambda: signal.signal(signal.SIGINT, handler),
-        )
-        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        status = process.wait()
+        status, orderly = _run_again(handler)
     finally:
         signal.signal(signal.SIGINT, handler)
     if status in (0, _INTERRUPTED):
         return status
+    if status < 0 and -status not in _SIGNALS:
+        return 128 - status
     note = f"the address space of a process is limited to {limit / 1e9:.2g} GB (ulimit -v)"
-    if status < 0 or status in _ABORTED:
-        what = signal.Signals(-status).name if status < 0 else f"status {status}"
-        typer.echo(
-            f"error: out of memory or address space: the command ended with {what}, and {note}. "
-            "What is stored is kept; raise the limit and run again to resume",
-            err=True,
+    if orderly:
+        typer.echo(f"Note: {note}.", err=True)
+        return status
+    end = signal.Signals(-status).name if status < 0 else f"status {status}"
+    typer.echo(
+        f"error: out of memory or address space: the command ended with {end}, and {note}. "
+        "What is stored is kept; raise the limit and run again to resume",
+        err=True,
+    )
+    return 1
+
+
+def report_end(supervisor: str | None) -> None:
+    """Tell the supervisor, if there is one, that the command ends itself and has said why."""
+    if supervisor is not None:
+        with suppress(OSError, ValueError):
+            os.write(int(supervisor), b".")
+
+
+def _run_again(handler: object) -> tuple[int, bool]:
+    """Run this command in a process of its own; return its status, and whether it ended itself."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, *sys.orig_argv[1:]],
+            env={**os.environ, SUPERVISED: str(writing)},
+            pass_fds=[writing],
+            preexec_fn=lambda: signal.signal(signal.SIGINT, handler),  # type: ignore[arg-type]
         )
-        return 1
-    typer.echo(f"Note: {note}.", err=True)
-    return status
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        status = process.wait()
+        with suppress(BlockingIOError):
+            return status, status >= 0 and os.read(reading, 1) == b"."
+        return status, False
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -31,11 +31,16 @@ from sightline.cli import (
     tables,
     verifying,
 )
-from sightline.cli._supervising import SUPERVISED, run_supervised
+from sightline.cli._supervising import SUPERVISED, report_end, run_supervised
 from sightline.cli.printing import printable, show_log
 from sightline.records import SightlineError
 from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import describe_error, find_memory_error, get_address_space_limit
+from sightline.records.memory import (
+    describe_error,
+    find_memory_error,
+    get_address_space_limit,
+    guard_imports,
+)
 
 __all__ = ["app", "main"]
 
@@ -85,8 +90,8 @@ class _Commands(TyperGroup):
             if not isinstance(error, SightlineError | OSError):
                 if get_address_space_limit() is None:
                     raise
-                # Libraries that cannot allocate raise errors of any kind.
-                typer.echo(f"error: {printable(type(error).__name__)}: {error}", err=True)
+                # Libraries that cannot allocate raise errors of any kind, of sound files too.
+                typer.echo(f"error: {printable(_describe_failure(error))}", err=True)
                 raise typer.Exit(1) from error
             typer.echo(f"error: {printable(str(error))}", err=True)
             raise typer.Exit(2) from error
@@ -113,6 +118,14 @@ def _describe_shortage(error: BaseException) -> str:
     )
 
 
+def _describe_failure(error: Exception) -> str:
+    """Return what an error of a library ends a command with where address space is limited."""
+    return (
+        f"out of memory or address space, or a fault of a library: {type(error).__name__}: "
+        f"{describe_error(error)}. What is stored is kept; raise the limit and run again"
+    )
+
+
 app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False)
 
 
@@ -131,7 +144,14 @@ def main() -> None:
     limit = get_address_space_limit()
     if limit is not None and SUPERVISED not in os.environ:
         raise SystemExit(run_supervised(limit))
-    app()
+    supervisor = os.environ.pop(SUPERVISED, None)  # commands that this one starts have their own
+    if supervisor is not None:
+        guard_imports()
+    try:
+        app()
+    except SystemExit:
+        report_end(supervisor)
+        raise
 
 
 def _show_version(wanted: bool) -> None:

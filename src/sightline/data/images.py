@@ -14,6 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from sightline.records import InputError
 from sightline.records.errors import shown
+from sightline.records.memory import is_out_of_memory
 from sightline.records.paths import resolved
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def inside(root: str | os.PathLike[str], name: str) -> Path:
     try:
         good = resolved(path).is_relative_to(Path(root).resolve())
     except (OSError, ValueError) as error:
+        if is_out_of_memory(error):
+            raise
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{shown(name)} is not the name of a file: {why}") from error
     if not good:
@@ -121,7 +124,8 @@ def opened(
     Raises
     ------
     InputError
-        As `read_image`; also for whatever is raised inside while the image is read.
+        As `read_image`; also for whatever is raised inside while the image is read, but for a lack
+        of memory, which is raised as it is.
     """
     try:
         about = Path(path).stat()
@@ -141,13 +145,15 @@ def opened(
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise InputError(f"{path}: {_too_large('far more')}") from error
     except InputError as error:
+        if is_out_of_memory(error):
+            raise
         raise InputError(f"{path}: {error}") from error
     except UnidentifiedImageError as error:
         why = f"its start is that of no {', '.join(formats)}"
         raise InputError(f"{path}: cannot be read as {what}: {why}") from error
-    except MemoryError:
-        raise
     except Exception as error:  # Pillow raises anything on files that are broken on purpose
+        if is_out_of_memory(error):
+            raise
         raise InputError(f"{path}: cannot be read as {what}: {error}") from error
 
 

@@ -25,6 +25,7 @@ from sightline.geometry import Geometry
 from sightline.metrics import reduce_channels
 from sightline.records import InputError, to_image_id
 from sightline.records.choices import CHANNELS, SIGNS
+from sightline.records.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from typing import Self
@@ -393,10 +394,12 @@ def _listed(names: Iterable[str], shown: int = 4) -> str:
 
 @contextmanager
 def _naming(where: str) -> Iterator[None]:
-    """Turn what reading a bad file raises into an error that names it."""
+    """Turn what reading a bad file raises into an error that names it; no lack of memory."""
     try:
         yield
     except _UNREADABLE as error:
+        if is_out_of_memory(error):
+            raise
         raise InputError(f"{where}: {error}") from error
 
 

@@ -200,13 +200,13 @@ class Lane:
 
 
 def _failed(task: Task, error: Exception, step: str) -> Failed:
-    if isinstance(error, BadImageError):
-        return Failed(task, "image", str(error), error.images)
     if isinstance(error, OutOfMemoryError):
         return Failed(task, "memory", str(error), {})
     if is_out_of_memory(error):
         what = f"out of memory in task {task.name} (step {step!r}): {describe_error(error)}"
         return Failed(task, "exhausted", f"{what}; fewer workers need less memory", {})
+    if isinstance(error, BadImageError):
+        return Failed(task, "image", str(error), error.images)
     if isinstance(error, OSError) and step == "write":
         return Failed(task, "disk", str(error), {})
     if isinstance(error, SightlineError):

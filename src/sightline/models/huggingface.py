@@ -14,6 +14,7 @@ from sightline.models.families import Family, build_model, default_preprocess, f
 from sightline.models.preprocess import Preprocess
 from sightline.records import InputError, SightlineError, UnknownNameError
 from sightline.records.limits import check_model_config
+from sightline.records.memory import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,7 +193,9 @@ def _colours(
 def _reason(error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error)
-    return f"has no {error}" if isinstance(error, KeyError) else f"cannot be understood: {error}"
+    if isinstance(error, KeyError):
+        return f"has no {error}"
+    return f"cannot be understood: {_first_line(error)}"
 
 
 def _sizes(said: dict[str, Any], usual: Preprocess) -> tuple[tuple[int, int] | None, int | None]:
@@ -294,4 +297,10 @@ def _without_weights(folder: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [""])[0]
+    """Return the first line of what an error says, with those after it while it ends in a colon."""
+    text = ""
+    for line in describe_error(error).splitlines():
+        text = f"{text} {line.strip()}".strip()
+        if not text.endswith(":"):
+            return text
+    return text.rstrip(" :") or type(error).__name__

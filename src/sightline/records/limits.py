@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sightline.records.errors import InputError, shown
 
@@ -17,6 +19,7 @@ __all__ = [
     "MAX_YAML_VALUES",
     "PARAMETER_LIMITS",
     "check_model_config",
+    "read_number",
 ]
 
 MAX_YAML_VALUES = 10_000
@@ -43,18 +46,36 @@ _CONFIG_LIMITS = {
     "depth": 1_000,
     "depths": 1_000,
     "heads": 1_024,
+    "stages": 1_000,
+    "window_size": 256,
     "patch_size": 4_096,
     "image_size": 16_384,
+    "height": 16_384,
+    "width": 65_536,
     "channels": 65_536,
     "hidden_size": 65_536,
     "hidden_sizes": 65_536,
+    "embedding_size": 65_536,
+    "d_model": 65_536,
+    "projection_dim": 65_536,
+    "queries": 65_536,
+    "mlp_ratio": 1_024,
     "embed_dim": 65_536,
     "intermediate_size": 1_048_576,
+    "ffn_dim": 1_048_576,
+    "position_embeddings": 10_000_000,
     "num_labels": 1_000_000,
     "tokens": 65_536,
     "vocab_size": 10_000_000,
 }
 _DEEPEST = 8
+_MAX_NAMES = 100_000  # entries of a list that says no sizes: names of classes, say
+# Keys of how deep and how wide a network is, and what is taken where a configuration has neither.
+_LAYERS = ("num_hidden_layers", "encoder_layers", "num_layers", "depth")
+_WIDTHS = ("hidden_size", "d_model", "embed_dim", "hidden_sizes", "embedding_size")
+_USUAL_LAYERS, _USUAL_WIDTH, _USUAL_IMAGE, _USUAL_PATCH = 12, 768, 224, 16
+
+_Number: TypeAlias = int | float
 
 
 def check_model_config(config: Mapping[str, Any], path: Path | str) -> None:
@@ -75,30 +96,104 @@ def check_model_config(config: Mapping[str, Any], path: Path | str) -> None:
     sightline.records.errors.InputError: ...
     """
     for key, value, limit in _iter_sizes(config):
-        if value > limit:
+        if isinstance(value, list):
+            longest = MAX_ENTRIES if limit < inf else _MAX_NAMES
+            if len(value) > longest:
+                text = f"{key} must have at most {longest:,} entries, got {len(value):,}"
+                raise InputError(f"{path}: {text}")
+        elif (number := read_number(value)) is not None and number > limit:
             raise InputError(f"{path}: {key} must be at most {limit:,}, got {shown(value)}")
-    layers, width = (config.get(key) for key in ("num_hidden_layers", "hidden_size"))
-    if not isinstance(layers, int) or not isinstance(width, int):
+    for part in _iter_parts(config):
+        weights = _estimate_weights(part)
+        if sum(weights.values()) > MAX_PARAMETERS:
+            most = max(weights, key=weights.__getitem__)
+            raise InputError(
+                f"{path}: its sizes must make at most {MAX_PARAMETERS:,} weights, got {most}"
+            )
+
+
+def read_number(value: Any) -> _Number | None:
+    """Return a number, also one that is written as text; None for anything else.
+
+    Examples
+    --------
+    >>> read_number("1e3"), read_number(7), read_number(True), read_number("many")
+    (1000.0, 7, None, None)
+    """
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if number and value == value else None  # NaN is no number
+
+
+def _iter_parts(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield a configuration and those inside it: of an encoder of images, of text, of a trunk."""
+    if depth > _DEEPEST:
         return
-    if 12 * layers * width**2 > MAX_PARAMETERS:
-        raise InputError(
-            f"{path}: num_hidden_layers and hidden_size must make at most {MAX_PARAMETERS:,} "
-            f"weights, got {layers:,} layers of {width:,}"
-        )
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            yield from _iter_parts(inner, depth + 1)
 
 
-def _iter_sizes(config: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, int, int]]:
-    """Yield the numbers of a configuration that have a limit, those of its parts too."""
-    for key, value in config.items():
-        if isinstance(value, dict) and depth < _DEEPEST:
-            yield from _iter_sizes(value, depth + 1)
-            continue
-        limits = [limit for end, limit in _CONFIG_LIMITS.items() if str(key).endswith(end)]
-        values = value if isinstance(value, list) else [value]
-        for number in values if limits else ():
-            if _is_whole(number):
-                yield key, number, max(limits)
+def _iter_sizes(config: Mapping[str, Any]) -> Iterator[tuple[str, Any, _Number]]:
+    """Yield the values of a configuration that have a limit, and all lists."""
+    for part in _iter_parts(config):
+        for key, value in part.items():
+            limits = [limit for end, limit in _CONFIG_LIMITS.items() if str(key).endswith(end)]
+            for inner in _iter_values(value):
+                if limits or isinstance(inner, list):
+                    yield key, inner, max(limits, default=inf)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _iter_values(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield a value, and what stands in it if it is a list."""
+    yield value
+    if isinstance(value, list) and depth < _DEEPEST:
+        for inner in value:
+            yield from _iter_values(inner, depth + 1)
+
+
+def _estimate_weights(config: Mapping[str, Any]) -> dict[str, _Number]:
+    """Return about how many weights the parts of a network have, by what makes them many."""
+    widths = [*_list_numbers(config, *_WIDTHS)]
+    depths = [*_list_numbers(config, "depths")] or [*_list_numbers(config, *_LAYERS)]
+    if not widths and not depths:
+        return {}
+    if "depths" in config and len(widths) == 1:  # the stages of a Swin
+        widths = [widths[0] * 2**stage for stage in range(len(depths))]
+    layers, width = depths or [_USUAL_LAYERS], max(widths, default=_USUAL_WIDTH)
+    inner = max(_list_numbers(config, "intermediate_size", "encoder_ffn_dim"), default=0)
+    image = [*_list_numbers(config, "image_size")] or [_USUAL_IMAGE]
+    patch = [*_list_numbers(config, "patch_size")] or [_USUAL_PATCH]
+    channels = max(_list_numbers(config, "num_channels"), default=3)
+    words = max(_list_numbers(config, "vocab_size"), default=0)
+    patches = image[0] * image[-1] // (patch[0] * patch[-1])
+    values = channels * patch[0] * patch[-1]
+    return {
+        f"{sum(layers):,} layers of {_describe_width(width)}": sum(
+            count * each * (4 * each + 2 * (inner or 4 * each))
+            for count, each in zip(layers, cycle(widths or [width]), strict=False)
+        ),
+        f"{patches:,} patches of {_describe_width(width)}": patches * width,
+        f"{values:,} values of a patch times {_describe_width(width)}": values * width,
+        f"{words:,} words of {_describe_width(width)}": words * width,
+    }
+
+
+def _describe_width(width: int) -> str:
+    return f"{width:,}" if width <= MAX_PARAMETERS else "more than all weights together"
+
+
+def _list_numbers(config: Mapping[str, Any], *keys: str) -> Iterator[int]:
+    """Yield the numbers > 0 under the first of some keys that has any, as whole ones."""
+    for key in keys:
+        numbers = [read_number(value) for value in _iter_values(config.get(key))]
+        sizes = [max(1, int(number)) for number in numbers if number is not None and number > 0]
+        if sizes:
+            yield from sizes
+            return

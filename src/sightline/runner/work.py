@@ -156,6 +156,8 @@ class Worker:
             try:
                 return step(given)
             except (InputError, OSError) as error:
+                if is_out_of_memory(error):
+                    raise
                 bad[image] = str(error)
                 return None
 
@@ -293,6 +295,8 @@ class Worker:
             try:
                 values.append(maps[names[sample.image_id]])
             except InputError as error:
+                if is_out_of_memory(error):
+                    raise
                 bad[sample.image_id] = str(error)
         if bad:
             raise BadImageError(bad)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["line_at", "load_study", "parse_study", "quoted", "read_text", "read_yaml", "to_yaml"]
 
 _LARGEST = 1_000_000
+_LARGEST_CONFIG = 20_000_000  # bytes of a model's config.json, which may name many classes
 _SHIPPED = Path(__file__).parents[1] / "models" / "demo"
 _RECIPE = "recipe.json"  # in the folder of a variant; its module needs torch
 # YAML 1.1 reads 1e-3 as text; everybody means the number.
@@ -268,11 +269,17 @@ def _check_config(model: str, where: str) -> None:
     """Raise where a model in a folder is beyond all limits, before anything reads its weights."""
     path = Path(model.removeprefix("hf:"), "config.json")
     try:
-        found = path.is_file() and path.stat().st_size <= _LARGEST and json.loads(path.read_bytes())
+        size = path.stat().st_size if path.is_file() else 0
+        config = json.loads(path.read_bytes()) if 0 < size <= _LARGEST_CONFIG else None
     except (OSError, ValueError, RecursionError):  # told when the model is loaded
         return
-    if isinstance(found, dict):
-        check_model_config(found, f"{where}: {path}")
+    if size > _LARGEST_CONFIG:
+        limit = f"at most {_LARGEST_CONFIG // 1_000_000} MB"
+        raise InputError(
+            f"{where}: {path}: expected a configuration of {limit}, got {size:,} bytes"
+        )
+    if isinstance(config, dict):
+        check_model_config(config, f"{where}: {path}")
 
 
 def _absolute(path: str, folder: Path, where: str) -> str:

@@ -18,7 +18,7 @@ from sightline.data.datasets import DATASETS
 from sightline.metrics.selection import PERCENTILES
 from sightline.records import InputError, UnknownNameError
 from sightline.records.choices import CHANNELS, SIGNS, Fit, Labelling, Sign, Ties
-from sightline.records.limits import PARAMETER_LIMITS
+from sightline.records.limits import MAX_ENTRIES, PARAMETER_LIMITS, read_number
 from sightline.study import fields
 from sightline.study.asked_checks import (
     CheckedLayer,
@@ -237,16 +237,12 @@ def _method_problems(entry: MethodEntry) -> list[tuple[Place, str]]:
     found: list[tuple[Place, str]] = [
         (("params", name), f"expected at most {limit:,}, got {shown(entry.params[name])}")
         for name, limit in PARAMETER_LIMITS.items()
-        if _is_number(entry.params.get(name)) and entry.params[name] > limit
+        if (number := read_number(entry.params.get(name))) is not None and number > limit
     ]
     if "seed" in entry.params:
         text = "the seeds of all methods stand under the study's key seeds"
         found.append((("params", "seed"), text))
     return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _name_problems(name: str, known: Mapping[str, Any]) -> list[tuple[Place, str]]:
@@ -307,6 +303,16 @@ def _entries(of: Any, least: int = 1) -> BeforeValidator:
     """Return the reader of a list in which a single entry need not be in a list."""
     some = Annotated[list[of], Field(min_length=least)]
     return BeforeValidator(fields.listed, json_schema_input_type=of | some)
+
+
+def _read_seeds(value: Any) -> tuple[Any, ...]:
+    """Return seeds, or a single one, as a tuple; a range is refused, as it is not expanded."""
+    seeds = fields.listed(value)
+    for place, seed in enumerate(seeds):
+        if isinstance(seed, str) and ".." in seed:
+            text = f"expected at most {MAX_ENTRIES:,} whole numbers, one by one, got {shown(seed)}"
+            raise found_problems([((place,), text)])
+    return seeds
 
 
 _Whole: TypeAlias = Annotated[int, Field(ge=0, le=fields.LARGEST)]
@@ -405,7 +411,9 @@ class Study(Part):
         description="Equal pixels at a threshold: share the place, or include them all",
     )
     fit: Fit = Field(default="squash", description="How images are brought to the input of models")
-    seeds: Annotated[tuple[_Whole, ...], _entries(_Whole), _DISTINCT] = Field(
+    seeds: Annotated[
+        tuple[_Whole, ...], _entries(_Whole), BeforeValidator(_read_seeds), _DISTINCT
+    ] = Field(
         default=(0,),
         description="Seeds of methods that draw random numbers; each is a run of its own",
     )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sightline.data.formats.checks import located, show
 from sightline.data.images import inside
 from sightline.records import InputError
+from sightline.records.errors import OutOfMemoryError
+from sightline.records.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,11 +40,14 @@ def read_text(path: Path, root: Path | None = None) -> str:
             raise InputError("cannot be read: it is not a regular file")
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
+        if is_out_of_memory(error):
+            raise
         raise InputError(f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 text: {error}") from error
     except MemoryError as error:  # a file may be larger than all memory, and take no room on a disk
-        raise InputError("cannot be read: it is larger than the memory that is left") from error
+        text = f"{path}: cannot be read: it is larger than the memory that is left"
+        raise OutOfMemoryError(text) from error
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
