@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import TypeAlias
 
 import pytest
@@ -28,10 +29,16 @@ def _note(event: str, arguments: tuple[object, ...]) -> None:
         _opened[-1].append(f"starts {name}")
 
 
+@cache
+def _add_hook() -> None:
+    """Add the hook once per process: it stays, while workers set up session fixtures again."""
+    sys.addaudithook(_note)
+
+
 @pytest.fixture(scope="session")
 def watch() -> Watch:
     """Return a context that lists the files that are opened, and the programs that are started."""
-    sys.addaudithook(_note)  # stays; without a context it does nothing
+    _add_hook()
 
     @contextmanager
     def watching() -> Iterator[list[str]]:
