@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.maps import progress
 from benchmarks.reliability import ask, contents, fork_child, parts
-from sightline.records import kill_points
-from sightline.records.kill_points import (
+from sightline.core import kill_points
+from sightline.core.kill_points import (
     FILE_POINTS,
     FOLDER_POINTS,
     OUTPUT_POINTS,
@@ -344,7 +344,7 @@ def _kill_making(folder: Path, nth: int, result: PointResult) -> None:
 def _make_again(folder: Path) -> list[str]:
     """Make a review again; it must be refused only where the first is there, whole."""
     from sightline.completion._file import FILE
-    from sightline.records import InputError
+    from sightline.core import InputError
     from tests.completion.reviews import new_review
 
     there = (folder / FILE).exists()

@@ -113,8 +113,8 @@ def make_review(store: Path, folder: Path) -> dict[str, Any]:
     from sightline.completion.journal import Journal
     from sightline.completion.proposals import Proposal, Proposals, write_proposals
     from sightline.completion.rating_tasks import draw_tasks
+    from sightline.core import Region
     from sightline.data.choice import DataChoice
-    from sightline.records import Region
     from sightline.results import open_results
     from sightline.study import Study
 

@@ -32,7 +32,7 @@ from sightline.cli.option_words import read_option
 from sightline.completion.proposals import Proposal, Proposals, propose
 from sightline.completion.proposers import make_proposer
 from sightline.completion.similar import SimilarityOptions
-from sightline.records import Annotation, Region, Sample
+from sightline.core import Annotation, Region, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks._maps_data import make, make_boxes
 from benchmarks.maps import BOXES, table
 from sightline import score_maps
-from sightline._arrays import is_torch, to_numpy
+from sightline.core.arrays import is_torch, to_numpy
 from sightline.metrics import METRICS, engine
 
 if TYPE_CHECKING:

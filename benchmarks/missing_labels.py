@@ -41,7 +41,7 @@ from benchmarks.completion import table
 from sightline import explain, load_model, score_maps
 from sightline.analysis._labelled import compute_frequency_range
 from sightline.analysis.conclusions import get_bias_verdict
-from sightline.records import Annotation, Region
+from sightline.core import Annotation, Region
 from sightline.stats import compare_family, compute_detectable_difference, compute_power, holm
 from sightline.stats.power import compute_mean_power
 from sightline.stats.sparsity import (

@@ -24,7 +24,7 @@ chance, the mean of the others' maps, and maps made elsewhere. Without a part na
     room each time it fills up.
 --points
     Kills small studies and reviews at each point inside their writes (see
-    `sightline.records.kill_points`), ten times at each unless told otherwise.
+    `sightline.core.kill_points`), ten times at each unless told otherwise.
 """
 
 from __future__ import annotations
@@ -556,8 +556,8 @@ def disk(folder: Path) -> list[list[str]]:
 
 def _try(study: Study, out: Path) -> str | None:
     """Run a study; return what it said where the disk was full."""
+    from sightline.core import InputError
     from sightline.executors import RunError, run_study
-    from sightline.records import InputError
 
     try:
         run_study(study, out, workers=1)

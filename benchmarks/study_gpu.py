@@ -43,11 +43,11 @@ except ImportError as error:
     print(f"benchmarks.study_gpu needs {error.name}: pip install 'sightline[models]'")
     raise SystemExit(2) from None
 
+from sightline.core import Annotation, Region, Sample
 from sightline.data.dataset import Dataset
 from sightline.data.images import read_image
 from sightline.executors.lane import STEPS, Failed, Finished, Lane
 from sightline.models import Model, load_model
-from sightline.records import Annotation, Region, Sample
 from sightline.runner import Done, Plan, Scoring, Shelf, Source, Worker
 from sightline.runner.images import Card, Cards
 from sightline.runner.plan import chunked
@@ -230,7 +230,7 @@ def engine_rate(plan: Plan, sizes: Sizes, device: str) -> float:
 
 
 def load_way(sizes: Sizes) -> Any:
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
 
     return Geometry.of(SIDE, SIDE).patches(sizes.config["patch_size"])
 

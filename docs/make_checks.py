@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from make_figures import write_picture
 
 from sightline import analysis
+from sightline.core import InputError
 from sightline.data import load_dataset
 from sightline.data.facades import facade_of
-from sightline.records import InputError
 from sightline.results import open_results
 
 if TYPE_CHECKING:

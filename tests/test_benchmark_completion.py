@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import completion as bench
 from sightline.completion.proposals import Proposal
-from sightline.records import Annotation, Region
+from sightline.core import Annotation, Region
 
 # Two windows and a door are missing; one window is marked.
 WHOLE = Annotation(

@@ -11,7 +11,7 @@ from PIL import Image
 
 from benchmarks import missing_labels as bench
 from sightline import load_model
-from sightline.records import Annotation, Region
+from sightline.core import Annotation, Region
 from sightline.stats.sparsity import compute_label_bias
 
 if TYPE_CHECKING:

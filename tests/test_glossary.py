@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sightline.api import schemas
-from sightline.records import row_schema
+from sightline.core import row_schema
 from sightline.study import Study
 from sightline.study.benchmark import Benchmark
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.core import Annotation, ImageAnnotation, Region
 from sightline.metrics import (
     aggregate_by_feature_type,
     bbox_recall,
@@ -21,7 +22,6 @@ from sightline.metrics import (
     compute_per_bbox_iou,
     threshold_attention,
 )
-from sightline.records import Annotation, ImageAnnotation, Region
 from sightline.stats.sparsity import bootstrap_iou_under_dropout
 
 SIZE = 12, 16

@@ -217,7 +217,7 @@ def test_every_name_of_the_documents_has_a_row() -> None:
         "sightline.metrics.compute_nothing",
         "sightline.metrics.nothing.compute_iou",
         "sightline.metrics.overlap.np",
-        "sightline.records.BoundingBox.to_nothing",
+        "sightline.core.BoundingBox.to_nothing",
         "sightline.metrics.IoU.nothing.at_all",
         "sightline nothing",
         "sightline show --nothing",

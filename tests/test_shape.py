@@ -41,7 +41,7 @@ REASONS = {
     "sightline.detection.sizes.calculate_map_by_size": _BOXES,
     "sightline.figures.images.draw_layer_maps": "what is drawn, and the words around it",
     "sightline.finetuning.finetune.finetune": "data and folders; the rest is in `settings`",
-    "sightline.geometry.fit.fit_geometry": "what preprocessors of models state, one by one",
+    "sightline.core.geometry.fit.fit_geometry": "what preprocessors of models state, one by one",
     "sightline.maps.make.explain": "the fields of a request, as users have them at hand",
     "sightline.metrics.boxes.compute_corloc": _PROTOCOL,
     "sightline.metrics.engine.score_maps": "the one way into the scores; each option is a column",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file
 
+from sightline.core import Annotation, Sample
 from sightline.data import Dataset
 from sightline.data.facades import STYLES
 from sightline.finetuning import Chosen, Settings, choose_images, finetune
@@ -33,7 +34,6 @@ from sightline.models.variants import (
     place_weights,
     weight_digests,
 )
-from sightline.records import Annotation, Sample
 from training.data import HELD_OUT, SIZE, Images, draw
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sightline.stats.sparsity import Atoms, Overlaps, atoms_of, overlaps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sightline.records import Annotation, Region
+    from sightline.core import Annotation, Region
 
     Floats = NDArray[np.float64]
 

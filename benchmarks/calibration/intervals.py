@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from benchmarks.calibration.lines import Line
-from sightline.records.checks import MIN_IMAGES
+from sightline.core.checks import MIN_IMAGES
 from sightline.stats import compare_groups
 from sightline.stats.confidence import intervals
 

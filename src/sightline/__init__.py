@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.analysis import analyse
+    from sightline.core.geometry import Geometry
     from sightline.data import DATASETS, load_dataset
     from sightline.detection import DetectionResults, evaluate_detections
     from sightline.executors import run_study
-    from sightline.geometry import Geometry
     from sightline.maps import METHODS, Maps, explain, similarity
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
     from sightline.models import MODELS, Model, load_model
@@ -22,7 +22,7 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "DATASETS": "sightline.data",
     "DetectionResults": "sightline.detection",
-    "Geometry": "sightline.geometry",
+    "Geometry": "sightline.core.geometry",
     "METHODS": "sightline.maps",
     "METRICS": "sightline.metrics",
     "MODELS": "sightline.models",

@@ -9,7 +9,7 @@ import pytest
 from sightline.analysis import open_scenes
 from sightline.analysis.across_layers import layer_changes
 from sightline.analysis.agreement import map_agreement
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import open_results
 from sightline.results._lines import make_lines
 from tests.analysis import checked

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from sightline.analysis import against_chance, chance, open_scenes
+from sightline.core import InputError, UnknownNameError
 from sightline.metrics import iou_chance, score_maps
-from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.results._lines import make_lines
 from sightline.stats.nulls import CrossScores, Null, best_of, cross_image
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from sightline.records.choices import Direction
+    from sightline.core.choices import Direction
     from sightline.results import Results
 
 FEW = 199

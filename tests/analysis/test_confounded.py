@@ -20,7 +20,7 @@ from tests.analysis import checked
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sightline.records import Sample
+    from sightline.core import Sample
 
 COUNT = 10  # sign flips of so many images give p = 0.002 at the least
 METHODS_ASKED = ("cls", "grad_rollout")

@@ -13,7 +13,7 @@ from sightline.analysis.correctness import (
     compute_accuracy_scatter,
     correct_and_wrong,
 )
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import open_results
 from sightline.stats import interval
 from tests.analysis import checked

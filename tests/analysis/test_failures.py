@@ -19,8 +19,8 @@ from sightline.analysis.failures import (
     reasons_of,
     worst_images,
 )
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.results import open_results
 from sightline.stats import holm
 from tests.analysis import checked

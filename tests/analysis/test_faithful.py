@@ -16,7 +16,7 @@ from sightline.analysis.faithful import (
     parts_of,
 )
 from sightline.checks.table import MEASURES
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.stats import interval, sign_flip
 from tests.analysis import checked

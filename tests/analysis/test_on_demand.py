@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline._kept import Kept
 from sightline.analysis import on_demand, open_scenes
 from sightline.analysis.image_figures import DatasetMeans, Mean, figures_of, panel_metrics
 from sightline.analysis.on_demand import NoMapError, OnDemand
 from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
-from sightline.geometry import Geometry
+from sightline.core import Annotation, InputError, Region, UnknownNameError
+from sightline.core.geometry import Geometry
+from sightline.core.lru_cache import Kept
 from sightline.metrics import score_maps
 from sightline.metrics.selection import Threshold
-from sightline.records import Annotation, InputError, Region, UnknownNameError
 from sightline.results import open_results
 from sightline.results._catalogue import Where
 from sightline.results._sums import sum_up

@@ -11,10 +11,10 @@ from PIL import Image
 
 from sightline.analysis import analyse, one_image
 from sightline.analysis.image_maps import ImageMap, maps_over, score_over
+from sightline.core import Annotation, InputError, Region, Sample, UnknownNameError
 from sightline.maps import METHODS as KNOWN
 from sightline.maps import explain
 from sightline.metrics import score_maps
-from sightline.records import Annotation, InputError, Region, Sample, UnknownNameError
 from tests.maps.networks import CLASSES, linear, make_images, one_patch, tiny
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import torch
 
 from sightline.analysis import asked_models, predictions
 from sightline.analysis.predictions import PREDICTIONS, predictions_of, stored_predictions
+from sightline.core import InputError
 from sightline.models import load_model
-from sightline.records import InputError
 from sightline.results import open_results
 from sightline.store import Store, write_rows
 from sightline.store.checksums import save_json

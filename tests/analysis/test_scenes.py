@@ -15,8 +15,8 @@ import pytest
 
 from sightline.analysis import open_scenes
 from sightline.analysis.figures import Measurer
+from sightline.core import InputError
 from sightline.metrics import score_maps
-from sightline.records import InputError
 from sightline.results import open_results
 from sightline.results._lines import make_lines
 from sightline.store import Store

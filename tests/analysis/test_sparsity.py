@@ -23,7 +23,7 @@ from sightline.analysis.conclusions import (
     conclude,
     verdict_of,
 )
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.stats import compare_paired, compute_detectable_difference
 from sightline.stats.corrections import holm

@@ -13,7 +13,7 @@ from sightline.api.problems import MEDIA_TYPE, unexpected
 from sightline.api.schemas import Problem
 from sightline.api.security import SECURE
 from sightline.api.static_app import BuiltApp
-from sightline.records import InputError
+from sightline.core import InputError
 from tests.scripts import printed_by
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from sightline.analysis.one_map import MapKey
 from sightline.analysis.shifts import map_shift
 from sightline.api.routes._single import on_demand
-from sightline.records import InputError
+from sightline.core import InputError
 from tests.api.asking import get, get_map, refused
 
 if TYPE_CHECKING:

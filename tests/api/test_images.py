@@ -21,8 +21,8 @@ from sightline.analysis import stored_predictions
 from sightline.api import create_app
 from sightline.api.outlines import outline_of, trace_rings
 from sightline.api.routes.images import _warnings
+from sightline.core import Region
 from sightline.executors import run_study
-from sightline.records import Region
 from sightline.results import open_results
 from sightline.study import Study
 

@@ -26,9 +26,9 @@ from sightline.completion.gold import draw_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals, write_proposals
 from sightline.completion.rating_tasks import draw_tasks
+from sightline.core import Region
 from sightline.data.annotations import read_annotation_file
 from sightline.data.choice import DataChoice
-from sightline.records import Region
 from tests.api.asking import get, refused
 from tests.api.test_openapi import CHECKS, FEW, HERE, ROUTES
 from tests.api.test_serving import refused as refused_command

@@ -13,7 +13,7 @@ import pytest
 
 from sightline.analysis.sparsity import SparsityReport, sparsity_report
 from sightline.api.routes import sparsity
-from sightline.records import InputError
+from sightline.core import InputError
 from tests.api.asking import get, refused
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from sightline.checks.randomisation import randomised_rows
 from sightline.checks.removal import random_colours, source_of
 from sightline.checks.similarity import ssim
 from sightline.checks.table import MEASURES, Job, Row
+from sightline.core import Annotation, InputError, Sample, UnknownNameError
 from sightline.maps import METHODS, explain
 from sightline.maps.methods import Found
 from sightline.maps.perturbation import cover_of
 from sightline.maps.targets import Classes, read_target
-from sightline.records import Annotation, InputError, Sample, UnknownNameError
 from tests.checks.test_removal import imputed
 from tests.maps.networks import linear, make_images, one_patch, smooth, tiny
 

@@ -19,11 +19,11 @@ from sightline.checks import _asking, parts
 from sightline.checks.parts import FIRST, parts_rows, rank_scores, types_of
 from sightline.checks.removal import Covered, Order, Question
 from sightline.checks.table import Job
+from sightline.core import InputError, Sample
 from sightline.data.facades import Facade, facade_of
 from sightline.maps import METHODS, explain
 from sightline.maps.targets import read_target
 from sightline.models import Model, load_model
-from sightline.records import InputError, Sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,9 +18,9 @@ from sightline.checks.redraw import redrawn
 from sightline.checks.similarity import Views, compare, resized
 from sightline.checks.stages import Stage, stages_of
 from sightline.checks.table import SIMILARITIES, Job, Row
+from sightline.core import Annotation, InputError, Sample
 from sightline.maps import METHODS, explain
 from sightline.models import Description, Model, Preprocess, load_model
-from sightline.records import Annotation, InputError, Sample
 
 ABSOLUTE = tuple(f"{name}_abs" for name in SIMILARITIES)
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from sightline.checks import redraw
 from sightline.checks.redraw import redrawing, redrawn, structure
 from sightline.checks.stages import Stage, all_tensors
+from sightline.core import InputError
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.models.prototypes import PrototypeNetwork
-from sightline.records import InputError
 from tests.checks.walk import NAMES, copies, loaded, staged
 
 # Names of all tensors that may stay, whatever the family.

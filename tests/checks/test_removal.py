@@ -26,8 +26,8 @@ from sightline.checks.removal import (
     shares_of,
     source_of,
 )
+from sightline.core import InputError
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError
 from tests.maps.networks import linear, make_images
 
 if TYPE_CHECKING:

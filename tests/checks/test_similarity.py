@@ -24,7 +24,7 @@ from sightline.checks.similarity import (
     ssim,
 )
 from sightline.checks.table import SIMILARITIES
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -72,8 +72,8 @@ class TestAnalyse:
     def test_of_all_methods_those_left_out_are_named(
         self, image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        from sightline.core.registry import Registry
         from sightline.maps import METHODS
-        from sightline.registry import Registry
 
         few: Registry[object] = Registry("method")
         for name in ("cls", "pool", "edge", "mean_map"):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.data import DATASETS, load_dataset, recognise_folder
-from sightline.records import InputError
 from tests.cli.small import run
 from tests.data.fixtures_files import write_image, write_texts
 from tests.data.readers import test_coco, test_cub, test_voc, test_wikichurches, test_yolo

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sightline.cli import benchmarking
-from sightline.records import InputError, MissingPackageError
+from sightline.core import InputError, MissingPackageError
 from sightline.study.benchmark import parse_benchmark
 from sightline.study.template import example_benchmark
 from tests.cli.small import run

@@ -13,7 +13,7 @@ import pytest
 
 from sightline.cli.checking import _as_before, _asked, _has_all, _randomised, _with_checks
 from sightline.cli.studies import RunOptions
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import open_results
 from sightline.store import Store
 from sightline.study import Study, load_study, to_yaml

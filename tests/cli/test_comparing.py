@@ -49,7 +49,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rewrite(path: Path, rows: pd.DataFrame) -> None:
     import pyarrow as pa
 
-    from sightline.records import row_schema
+    from sightline.core import row_schema
     from sightline.store import write_rows
 
     write_rows(path, pa.Table.from_pandas(rows, schema=row_schema(), preserve_index=False))

@@ -21,15 +21,15 @@ from safetensors import safe_open
 from transformers import Dinov2Config, Dinov2Model
 
 from sightline.cli import explaining
+from sightline.core import InputError
+from sightline.core.geometry import Geometry
+from sightline.core.registry import Registry
 from sightline.data import open_maps, read_annotations
 from sightline.data.by_image import score_by_image
 from sightline.data.images import read_image
-from sightline.geometry import Geometry
 from sightline.maps import METHODS, explain
 from sightline.maps.picture import draw_maps
 from sightline.models import load_model
-from sightline.records import InputError
-from sightline.registry import Registry
 from tests.cli.small import run
 
 pytestmark = pytest.mark.usefixtures("loaded_once")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sightline.cli.finetuning import read_data, read_held_out
+from sightline.core import InputError, UnknownNameError
 from sightline.data import Dataset, write_annotations
 from sightline.models.recipes import read_recipe
-from sightline.records import InputError, UnknownNameError
 from sightline.runner.methods import variant_name
 from sightline.study import Study
 from tests.cli.small import error, run

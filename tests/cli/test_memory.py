@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.core.errors import OutOfMemoryError
+from sightline.core.memory import _get_address_space, _ImportGuard, is_out_of_memory
 from sightline.executors import run_study
-from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import _get_address_space, _ImportGuard, is_out_of_memory
 from sightline.study import load_study
 from tests.cli.small import run, write_given
 from tests.executors.studies import table_bytes
@@ -96,7 +96,7 @@ def test_imports_are_refused_where_less_is_left_than_they_need(
     monkeypatch: pytest.MonkeyPatch, library: str
 ) -> None:
     limit: int | None = _get_address_space() + 10_000_000
-    monkeypatch.setattr("sightline.records.memory.get_address_space_limit", lambda: limit)
+    monkeypatch.setattr("sightline.core.memory.get_address_space_limit", lambda: limit)
     guard = _ImportGuard()
     with pytest.raises(OutOfMemoryError, match=rf"{library} needs .* 0\.01 GB are left of"):
         guard.find_spec(library)

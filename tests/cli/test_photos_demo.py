@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sightline.cli import running
+from sightline.core import MissingPackageError
 from sightline.data import photos as module
 from sightline.maps import METHODS
 from sightline.models import MODELS, efficientnet
-from sightline.records import MissingPackageError
 from sightline.results import open_results
 from sightline.runner import plan_study
 from sightline.study import Study, load_study, photos_study, to_yaml

@@ -13,10 +13,10 @@ from sightline.completion.events import Event
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals, write_proposals
 from sightline.completion.review import Review
+from sightline.core import Region
 from sightline.data import load_dataset, read_annotations
 from sightline.data.writing import write_annotations
 from sightline.executors import run_study
-from sightline.records import Region
 from sightline.study import Study
 from tests.cli.small import error, run
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from sightline import score_maps
+from sightline.core import InputError
 from sightline.data import read_annotations
 from sightline.executors import run_study
-from sightline.records import InputError
 from tests.cli.small import run
 from tests.executors.studies import table
 from tests.runner.studies import make_folder, plan_of, study_of

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from sightline import load_dataset
+from sightline.core import InputError
 from sightline.maps import METHODS, Maps, Method, explain
 from sightline.models import Model, load_model
 from sightline.models.hooks import first_tensor
-from sightline.records import InputError
 from tests.maps.networks import ONE, make_images, one_patch, tiny
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sightline.core import InputError
 from sightline.metrics import METRICS, MetricSpec, soft_target
 from sightline.metrics.spec import Category, Facts
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from sightline.completion.events import Event
 from sightline.completion.gold import pick_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals
+from sightline.core import Annotation, Region
 from sightline.data import from_annotations
-from sightline.records import Annotation, Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

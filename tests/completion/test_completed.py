@@ -10,9 +10,9 @@ import pytest
 from sightline.completion.completed import completed, export, review_facts
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposals
+from sightline.core import InputError
 from sightline.data import load_dataset, read_annotation_file, read_annotations
 from sightline.data.choice import DataChoice
-from sightline.records import InputError
 from tests.cli.small import write_data
 from tests.completion.reviews import GOLD, IMAGES, batch, draw, event, new_review, proposed
 

@@ -22,11 +22,11 @@ from sightline.completion.gold import draw_gold, pick_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals
 from sightline.completion.reviewed import read_reviewed, shared_models
+from sightline.core import InputError, Region
 from sightline.data import load_dataset
 from sightline.data.choice import DataChoice
 from sightline.data.writing import write_annotations
 from sightline.executors import run_study
-from sightline.records import InputError, Region
 from sightline.results import open_results
 from sightline.runner.images import study_dataset
 from sightline.stats.sparsity import ppi_mean
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.analysis import SparsityReport
+    from sightline.core import Annotation, Sample
     from sightline.data import Dataset
-    from sightline.records import Annotation, Sample
 
 COUNT, GOLD = 60, 20
 FACADES: dict[str, Any] = {"name": "facades", "count": COUNT, "seed": 11}

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import chi2
 
 from sightline.completion.gold import draw_gold, pick_gold, read_gold, write_gold
+from sightline.core import Annotation, InputError, Region, UnknownNameError
 from sightline.data import from_annotations
-from sightline.records import Annotation, InputError, Region, UnknownNameError
 from tests.completion.reviews import churches
 
 if TYPE_CHECKING:

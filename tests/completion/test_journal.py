@@ -16,8 +16,8 @@ from sightline.completion.events import Conflict, Event
 from sightline.completion.gold import draw_gold
 from sightline.completion.journal import Journal
 from sightline.completion.review import Review
+from sightline.core import InputError, UnknownNameError
 from sightline.data.choice import DataChoice
-from sightline.records import InputError, UnknownNameError
 from tests.completion.reviews import (
     BOX,
     GOLD,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sightline.records.kill_points import REVIEW_POINTS
+from sightline.core.kill_points import REVIEW_POINTS
 from tests.point_kills import check_kills, kill_points
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ KILLS = 4  # at each point; a writer comes to most of them several times
 NO_TRANSACTION = """
 from contextlib import contextmanager
 from sightline.completion import journal
-from sightline.records.kill_points import reach
+from sightline.core.kill_points import reach
 
 @contextmanager
 def save_each(connection):

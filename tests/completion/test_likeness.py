@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sightline.completion._likeness import Prompt, find_prompts, rank
-from sightline.records import Annotation, InputError, Region
+from sightline.core import Annotation, InputError, Region
 
 EAST, NORTH, BETWEEN = np.array([1.0, 0]), np.array([0, 1.0]), np.array([0.6, 0.8])
 

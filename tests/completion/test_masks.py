@@ -13,8 +13,8 @@ from sightline.completion._masks import (
     stability_scores,
 )
 from sightline.completion.segmenters import CornerPreprocess
-from sightline.geometry import Geometry
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.geometry import Geometry
 
 SIZES = [(128, 80), (80, 128), (128, 128), (300, 200), (67, 100), (40, 7)]
 """Widths and heights."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pycocotools import mask as coco
 
 from sightline.completion._nms import box_ious, box_parts, nms
-from sightline.records import InputError
+from sightline.core import InputError
 
 Box = tuple[int, int, int, int]
 

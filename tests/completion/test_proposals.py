@@ -18,15 +18,15 @@ from sightline.completion.proposals import (
     write_proposals,
 )
 from sightline.completion.proposers import PROPOSERS, make_proposer
+from sightline.core import Annotation, InputError, Region, UnknownNameError
 from sightline.data import from_annotations, write_annotations
-from sightline.records import Annotation, InputError, Region, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sightline.core import Sample
     from sightline.data import Dataset
-    from sightline.records import Sample
 
 LEFT, RIGHT, LOW = (0.0, 0.0, 0.25, 0.5), (0.5, 0.0, 0.75, 0.5), (0.5, 0.5, 0.75, 1.0)
 

@@ -20,7 +20,7 @@ from sightline.completion.rating_tasks import (
     rating_event,
     shown_task,
 )
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from tests.completion.reviews import IMAGES, event, new_review
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sightline.completion.review import Review
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from tests.completion.reviews import (
     BOX,
     GOLD,

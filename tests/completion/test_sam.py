@@ -13,9 +13,9 @@ from sightline.completion.proposers import make_proposer as make_proposer_by_nam
 from sightline.completion.sam import SamOptions, SamProposer, _sure, _view
 from sightline.completion.sam import make as make_proposer
 from sightline.completion.segmenters import Masks, load_segmenter
+from sightline.core import Annotation, InputError, Region, Sample, UnknownNameError
 from sightline.maps.similar import region_feature
 from sightline.models import load_model
-from sightline.records import Annotation, InputError, Region, Sample, UnknownNameError
 from tests.completion.small_sam import CELL, SIDE, ByColour, small_network
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sightline.completion.segmenters import CornerPreprocess, Segmenter, load_segmenter
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from tests.completion.small_sam import ByColour, small_network
 
 if TYPE_CHECKING:

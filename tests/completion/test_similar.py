@@ -11,8 +11,8 @@ from torch import nn
 from sightline import load_dataset
 from sightline.completion.proposals import Proposals, propose
 from sightline.completion.similar import SimilarityOptions, SimilarityProposer, _view, make
+from sightline.core import Annotation, InputError, Region, Sample, UnknownNameError
 from sightline.models import Description, Model, Preprocess, load_model
-from sightline.records import Annotation, InputError, Region, Sample, UnknownNameError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

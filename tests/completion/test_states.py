@@ -14,7 +14,7 @@ from sightline.completion.completed import completed
 from sightline.completion.events import Stored
 from sightline.completion.review import Review
 from sightline.completion.states import Key, State, fold, fold_one
-from sightline.records import InputError
+from sightline.core import InputError
 from tests.completion.reviews import BOX, event, new_review
 
 ITEMS = ("p2", "p3", "drawn-a", "drawn-b")

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sightline import _raster
-from sightline._raster import box_mask, box_pixels, mask_box, polygon_mask
-from sightline._rle import decode_rle
+from sightline.core import Annotation, InputError, Taxonomy
+from sightline.core import raster as _raster
+from sightline.core.raster import box_mask, box_pixels, mask_box, polygon_mask
+from sightline.core.run_lengths import decode_rle
 from sightline.data import read_annotations
 from sightline.data.annotations import read_annotation_file
 from sightline.data.formats.checks import numbers
@@ -26,7 +27,6 @@ from sightline.data.formats.shapes import (
 )
 from sightline.data.images import MAX_PIXELS
 from sightline.data.problems import Problems
-from sightline.records import Annotation, InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

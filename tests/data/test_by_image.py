@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sightline
+from sightline.core import Annotation, InputError, Region
 from sightline.data import by_image, score_by_image
-from sightline.records import Annotation, InputError, Region
 
 if TYPE_CHECKING:
     from sightline.data import ImageScores

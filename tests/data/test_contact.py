@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 from scipy.ndimage import binary_dilation, binary_erosion
 
+from sightline.core import Annotation, InputError, Region, Sample
 from sightline.data.contact import contact_sheet, write_contact_sheet
 from sightline.data.dataset import Dataset
-from sightline.records import Annotation, InputError, Region, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import Annotation, InputError, Region, Taxonomy, UnknownNameError
 from sightline.data import DATASETS, Dataset, from_annotations, load_dataset
 from sightline.data.dataset import check_size
 from sightline.data.problems import Problem, Problems
-from sightline.records import Annotation, InputError, Region, Taxonomy, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import InputError
+from sightline.core.memory import is_out_of_memory
 from sightline.data import images
 from sightline.data.images import image_size, inside, is_image, read_image
-from sightline.records import InputError
-from sightline.records.memory import is_out_of_memory
 
 # Three columns by two rows: a turn shows.
 PIXELS = np.arange(18, dtype=np.uint8).reshape(2, 3, 3) * 14

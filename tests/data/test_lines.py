@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sightline.core import InputError
+from sightline.core.errors import OutOfMemoryError
 from sightline.data.formats.lines import read_text
-from sightline.records import InputError
-from sightline.records.errors import OutOfMemoryError
 
 
 def test_a_lack_of_memory_is_no_fault_of_a_text(

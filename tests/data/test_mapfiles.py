@@ -9,9 +9,9 @@ import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
+from sightline.core import InputError
+from sightline.core.geometry import fit_geometry
 from sightline.data import match_images, open_maps
-from sightline.geometry import fit_geometry
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

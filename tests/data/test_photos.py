@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 import skimage.data
 
+from sightline.core import InputError, MissingPackageError
 from sightline.data import DATASETS, inspect_dataset, load_dataset
 from sightline.data import photos as module
 from sightline.data.photos import REGIONS, photos
 from sightline.models.efficientnet import imagenet_classes
-from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sightline._raster import Mask
-    from sightline.records import Sample
+    from sightline.core import Sample
+    from sightline.core.raster import Mask
 
 # A few places that must be in, and that must not be in, the regions of a label: x, y in pixels.
 PLACES = {

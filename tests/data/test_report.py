@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from sightline.core import Annotation, InputError, Region, Sample, Taxonomy
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.problems import Problem
 from sightline.data.report import Report, Spread, inspect_dataset
-from sightline.records import Annotation, InputError, Region, Sample, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

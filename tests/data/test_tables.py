@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sightline
+from sightline.core import InputError
 from sightline.data import CSVWriter, check_table_path, tables, write_csv, write_table
-from sightline.records import InputError
 
 FRAME = pd.DataFrame(
     {

@@ -13,15 +13,15 @@ from PIL import Image
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 
-from sightline._raster import mask_box
-from sightline._rle import decode_rle
+from sightline.core import Annotation, InputError, Region, Taxonomy
+from sightline.core.raster import mask_box
+from sightline.core.run_lengths import decode_rle
 from sightline.data import load_dataset
 from sightline.data.annotations import read_annotation_file
 from sightline.data.dataset import from_annotations
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.shapes import Shape, encode_rle
 from sightline.data.writing import write_annotations
-from sightline.records import Annotation, InputError, Region, Taxonomy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocotools import mask as rle
 
+from sightline.core import InputError
 from sightline.detection.accumulator import DetectionAccumulator
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.evaluate import evaluate_detections
 from sightline.detection.reading import as_tables
-from sightline.records import InputError
 from tests.detection.detected import images as made_images
 from tests.detection.gathering import gather, made
 

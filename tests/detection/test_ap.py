@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection.ap import (
     best_f1,
     calculate_ap,
@@ -25,7 +26,6 @@ from sightline.detection.ap import (
 from sightline.detection.confusion import generate_confusion_matrix
 from sightline.detection.matching import match_dataset, match_predictions
 from sightline.detection.sizes import calculate_map_by_size
-from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 

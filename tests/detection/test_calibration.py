@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection.calibration import reliability_curve
-from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 

@@ -16,6 +16,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from benchmarks.detection import TOOLS, all_equal, make, measure, summary, table, write
+from sightline.core import InputError
 from sightline.detection import _kernels as kernels
 from sightline.detection.coco import (
     SIZE_RANGES,
@@ -25,7 +26,6 @@ from sightline.detection.coco import (
     match_detections,
 )
 from sightline.detection.columns import Detections, GroundTruth
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

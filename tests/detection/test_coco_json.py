@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from pycocotools import mask as rle
 from pycocotools.coco import COCO
 
+from sightline.core import InputError
 from sightline.detection.coco import coco_arrays
 from sightline.detection.files import _json_columns as fast
 from sightline.detection.files import _json_scan as scan
@@ -32,7 +33,6 @@ from sightline.detection.files.coco_json import (
     read_coco_detections,
     read_coco_ground_truth,
 )
-from sightline.records import InputError
 from tests.detection.test_coco import columns, crowded, theirs
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pycocotools import mask as rle
 
+from sightline.core import InputError
 from sightline.detection.columns import Detections, GroundTruth
-from sightline.records import InputError
 
 BOX = [0.0, 1.0, 4.0, 5.0]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from benchmarks.detection import make
+from sightline.core import InputError
 from sightline.detection import comparing
 from sightline.detection.coco import accumulate_matches, coco_arrays, match_detections
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.comparing import DetectorComparison, compare_detectors
 from sightline.detection.intervals import over_classes, resample_figures
-from sightline.records import InputError
 from tests.detection.test_intervals import FIGURES, small
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection.calibration import reliability_curve
 from sightline.detection.confusion import generate_confusion_matrix
 from sightline.detection.errors import error_types
 from sightline.detection.matching import match_dataset
-from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as rle
 
+from sightline.core import InputError
 from sightline.detection.dicts import dict_detections, dict_ground_truth, own_image_ids
-from sightline.records import InputError
 
 
 def _target(**change: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection.coco import coco_arrays
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.errors import ERROR_TYPES, ErrorTypes, error_types
-from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection import (
     FIGURES,
     Detections,
@@ -21,7 +22,6 @@ from sightline.detection import (
     evaluate_detections,
 )
 from sightline.detection.coco import SIZE_RANGES
-from sightline.records import InputError
 from tests.detection.detected import images as plain_sets
 from tests.detection.test_coco import (
     CLASSES,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.data.readers.voc import VocObject, read_files
 from sightline.detection.columns import GroundTruth
 from sightline.detection.files.detect import find_format
 from sightline.detection.files.voc import read_voc_detections, read_voc_ground_truth
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

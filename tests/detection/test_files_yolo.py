@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.data.readers.yolo import read_label_files
 from sightline.detection.columns import GroundTruth
 from sightline.detection.files.yolo import (
@@ -17,7 +18,6 @@ from sightline.detection.files.yolo import (
     read_yolo_ground_truth,
     yolo_image_sizes,
 )
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

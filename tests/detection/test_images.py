@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.detection import make
+from sightline.core import InputError
 from sightline.detection.coco import CocoArrays, accumulate_matches, coco_arrays, match_detections
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.images import ImageCosts, image_costs
-from sightline.records import InputError
 from tests.detection.test_intervals import Sides, small
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.detection import make
+from sightline.core import InputError
 from sightline.detection import _weighted as weighted
 from sightline.detection import intervals
 from sightline.detection.coco import (
@@ -30,7 +31,6 @@ from sightline.detection.intervals import (
     mean_ends,
     resample_figures,
 )
-from sightline.records import InputError
 
 Sides = tuple[GroundTruth, Detections]
 FIGURES = ["AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"]

@@ -17,6 +17,7 @@ from pycocotools import mask as rle
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+from sightline.core import InputError
 from sightline.data import load_dataset
 from sightline.detection import (
     DetectionAccumulator,
@@ -27,7 +28,6 @@ from sightline.detection import (
     evaluate_detections,
 )
 from sightline.detection.masks import mask_areas, read_mask
-from sightline.records import InputError
 from sightline.results import open_detection
 from tests.cli.small import error, run
 

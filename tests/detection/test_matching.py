@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection import _pairs
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.matching import match_dataset, match_predictions, match_thresholds
-from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from pycocotools import mask as rle
 
+from sightline.core import Annotation, InputError, Region
 from sightline.data import Dataset, from_annotations, load_dataset
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.files.detect import find_format
 from sightline.detection.reading import as_detections, as_ground_truth, as_tables, has_image_ids
-from sightline.records import Annotation, InputError, Region
 from tests.detection.detected import images as made_images
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.data import load_dataset
 from sightline.detection import (
     DetectionResults,
@@ -26,7 +27,6 @@ from sightline.detection import (
 )
 from sightline.detection.files import _result_ids
 from sightline.detection.files.coco_json import read_coco_detections, read_coco_ground_truth
-from sightline.records import InputError
 from tests.cli.small import error, run
 
 Row = dict[str, Any]

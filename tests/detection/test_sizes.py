@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from sightline.core import InputError
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.sizes import SIZE_RANGES, calculate_map_by_size
-from sightline.records import InputError
 from tests.detection import detected
 from tests.reference import detection as slow
 

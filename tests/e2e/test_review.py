@@ -14,8 +14,8 @@ from sightline.completion.gold import pick_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals
 from sightline.completion.rating_tasks import draw_tasks
+from sightline.core import Region
 from sightline.data.choice import DataChoice
-from sightline.records import Region
 from tests.e2e.conftest import (
     PHONE,
     WIDE,

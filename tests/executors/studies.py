@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from sightline.records import row_schema
+from sightline.core import row_schema
 from sightline.store import Store
 from sightline.study import Study, to_yaml
 

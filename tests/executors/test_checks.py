@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sightline.checks.table import Row
+from sightline.core import InputError, UnknownNameError
 from sightline.executors import forecast_study, run_study
-from sightline.records import InputError, UnknownNameError
 from sightline.results import export_results, open_results
 from sightline.results.diff import diff_results
 from sightline.results.digest import results_digest

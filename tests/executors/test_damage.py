@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sightline.core import InputError
 from sightline.executors import run_study
 from sightline.executors.progress import Run, Watch
-from sightline.records import InputError
 from sightline.results import diff_results, open_results, results_digest
 from sightline.store import Store, write_detection
 from sightline.store.checksums import save_json

@@ -13,8 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from sightline.api import create_app
+from sightline.core import InputError
 from sightline.executors import RunError, run_study
-from sightline.records import InputError
 from sightline.results import export_results, open_results, results_digest
 from sightline.store.verify import verify_store
 from tests.executors.studies import given_study, parts, shard_bytes

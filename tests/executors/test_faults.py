@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 import sightline.executors.local as local
 import sightline.runner.work as work
 from sightline.cli import app
+from sightline.core import InputError
 from sightline.executors import Run, RunError, Watch, run_study
 from sightline.executors.processes import Died
-from sightline.records import InputError
 from sightline.runner import Shelf
 from sightline.runner.scoring import score_chunk
 from sightline.store import Store

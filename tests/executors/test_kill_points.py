@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sightline.records.kill_points import (
+from sightline.core.kill_points import (
     FILE_POINTS,
     FOLDER_POINTS,
     KINDS,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Writes under the final name at once, which is what must not be done.
 IN_PLACE = """
-from sightline.records.kill_points import reach
+from sightline.core.kill_points import reach
 from sightline.store import files
 
 def write(path, content, kind="file"):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from sightline.core import InputError
+from sightline.core.errors import OutOfMemoryError
 from sightline.executors.lane import STEPS, Failed, Finished, Lane, Left
-from sightline.records import InputError
-from sightline.records.errors import OutOfMemoryError
 from sightline.runner import BadImageError, Done, Task
 
 if TYPE_CHECKING:

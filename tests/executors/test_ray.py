@@ -20,13 +20,13 @@ import pytest
 
 import sightline.executors.ray as on_ray
 import sightline.executors.ray_cluster as ray_cluster
+from sightline.core import InputError, MissingPackageError
+from sightline.core.errors import OutOfMemoryError
 from sightline.executors import Run, RunError, Watch, forecast_study, run_study
 from sightline.executors.lane import Finished, Left
 from sightline.executors.ray_cluster import ENV, Cluster, _sweep
 from sightline.executors.ray_notes import Notes
 from sightline.executors.ray_worker import Job, RayWorker, _Turns, pack_tasks, unpack_events
-from sightline.records import InputError, MissingPackageError
-from sightline.records.errors import OutOfMemoryError
 from sightline.results.digest import results_digest
 from sightline.runner import Done, Worker
 from sightline.store import Store, create_store

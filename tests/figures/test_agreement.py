@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.figures import draw_agreement_matrix
-from sightline.records import InputError
 from sightline.stats._order import leaf_order
 from tests.figures.drawn import notes_of, row_names
 from tests.figures.samples_comparing import agreement

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError, UnknownNameError
 from sightline.figures import new_figure
 from sightline.figures.checks import (
     create_cascade_randomization_plot,
     create_model_vs_method_analysis,
 )
 from sightline.figures.drops import draw_perturbation_drops
-from sightline.records import InputError, UnknownNameError
 from sightline.stats import compare_groups, interval
 from tests.figures.drawn import assert_legible
 from tests.figures.samples_checks import SAMPLES, STAGES, cascade, drops, judged, with_beside

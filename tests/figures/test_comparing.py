@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError
 from sightline.figures import (
     draw_breakdown,
     draw_leaderboard,
@@ -16,7 +17,6 @@ from sightline.figures import (
 )
 from sightline.figures._scored import kept_of, span_of
 from sightline.figures.style import COLOURS, GREY, shown
-from sightline.records import InputError
 from sightline.stats import interval
 from tests.figures.drawn import assert_legible, notes_of, row_names
 from tests.figures.samples_comparing import (

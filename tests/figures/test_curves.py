@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError
 from sightline.figures import new_figure
 from sightline.figures.curves import (
     create_iou_threshold_curves,
@@ -17,7 +18,6 @@ from sightline.figures.curves import (
     draw_cumulative_energy,
     draw_layer_progression,
 )
-from sightline.records import InputError
 from tests.figures.drawn import assert_legible
 from tests.figures.samples_curves import (
     SAMPLES,

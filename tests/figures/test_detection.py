@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.detection import (
     ERROR_TYPES,
     ConfusionMatrix,
@@ -25,7 +26,6 @@ from sightline.figures import (
     new_figure,
 )
 from sightline.figures.detection import _falling
-from sightline.records import InputError
 from tests.figures.drawn import assert_legible, curves_of, matrix_of, names_of, table_of
 
 if TYPE_CHECKING:

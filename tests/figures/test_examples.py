@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.figures import (
     COLOURS,
     Example,
@@ -17,7 +18,6 @@ from sightline.figures import (
     new_figure,
 )
 from sightline.metrics import compute_coverage, pointing_game_hit
-from sightline.records import InputError
 from tests.figures.drawn import assert_legible
 from tests.figures.samples_images import image_of, map_of, mask_of, names_of, scores_of
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.figures import _tiles as tiles
 from sightline.figures import (
     create_sanity_check_comparison,
@@ -16,7 +17,6 @@ from sightline.figures import (
     visualize_all_methods,
     visualize_attribution_enhanced,
 )
-from sightline.records import InputError
 from tests.figures.drawn import assert_legible
 from tests.figures.samples_images import image_of, map_of, maps_of, mask_of, names_of
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.figures import new_figure
 from sightline.figures.lines import (
     MOST,
@@ -25,7 +26,6 @@ from sightline.figures.lines import (
 )
 from sightline.figures.panels import band, bars, legend_beside, panels, text_inches
 from sightline.metrics import METRICS
-from sightline.records import InputError
 
 # --- names ---------------------------------------------------------------------------------------
 

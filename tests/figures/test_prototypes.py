@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError
 from sightline.figures import (
     PrototypeCard,
     draw_drop_heatmap,
@@ -16,7 +17,6 @@ from sightline.figures import (
     draw_relevance_distributions,
 )
 from sightline.figures.prototypes import MOST
-from sightline.records import InputError
 from tests.figures.drawn import assert_drawn
 from tests.figures.test_checks import entries, notes
 

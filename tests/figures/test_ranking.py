@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError, UnknownNameError
 from sightline.figures import (
     create_methods_ranking_heatmap,
     create_metrics_radar_chart,
@@ -16,7 +17,6 @@ from sightline.figures import (
 from sightline.figures.ranking import _wrapped
 from sightline.figures.style import GREY, even_scale
 from sightline.metrics import METRICS
-from sightline.records import InputError, UnknownNameError
 from tests.figures.drawn import assert_legible, notes_of, row_names
 from tests.figures.samples_ranking import SAMPLES, many
 from tests.figures.test_comparing import _legend

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from skimage.color import rgb2lab
 
+from sightline.core import InputError, MissingPackageError
 from sightline.figures import draw_pr_curves, house_style, new_figure, save
 from sightline.figures.style import (
     COLOURS,
@@ -27,7 +28,6 @@ from sightline.figures.style import (
     shown,
     title,
 )
-from sightline.records import InputError, MissingPackageError
 from tests.figures.drawn import curves_of, names_of
 
 if TYPE_CHECKING:

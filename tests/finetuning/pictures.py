@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from sightline.core import Annotation, Region, Sample
 from sightline.data import Dataset, from_annotations
-from sightline.records import Annotation, Region, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path

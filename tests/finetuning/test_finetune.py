@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from sightline.core import InputError, MissingPackageError
 from sightline.finetuning import Chosen, Settings, choose_images, finetune
 from sightline.finetuning.adapters import add_adapters, target_ends
 from sightline.finetuning.learning import History, Sight, _schedule, learn_head
@@ -20,7 +21,6 @@ from sightline.finetuning.saving import replacing_folder
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import ADAPTER, DELTA, HEAD, load_variant, recipes_of
-from sightline.records import InputError, MissingPackageError
 from tests.finetuning.pictures import COLOURS, make_data, picture
 from tests.maps.networks import tiny
 

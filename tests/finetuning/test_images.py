@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import Annotation, InputError, Sample
 from sightline.data import Dataset, from_annotations, load_dataset
 from sightline.finetuning import choose_images
-from sightline.records import Annotation, InputError, Sample
 from tests.finetuning.pictures import COLOURS, make_data, write_pictures
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sightline.core import InputError, SightlineError
 from sightline.data.images import image_size, read_image
-from sightline.records import InputError, SightlineError
 from tests.fuzz.pictures import Case, pictures, write
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from PIL import Image
 
 from sightline.completion.gold import read_gold
 from sightline.completion.proposals import read_proposals
+from sightline.core.geometry import fit_geometry
 from sightline.data import load_dataset, open_maps
 from sightline.data.annotations import read_annotation_file
 from sightline.data.problems import Problems
 from sightline.detection.files.coco_json import read_coco_detections, read_coco_ground_truth
 from sightline.detection.files.voc import read_voc_detections, read_voc_ground_truth
 from sightline.detection.files.yolo import read_yolo_detections, read_yolo_ground_truth
-from sightline.geometry import fit_geometry
 from sightline.store import Store
 from sightline.store.shards import StoredMaps, read_maps, write_maps
 from sightline.store.verify import verify_store

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sightline.core import InputError, Taxonomy
 from sightline.data import load_dataset
 from sightline.data.annotations import read_annotation_file
 from sightline.data.formats.plain_yaml import parse_yaml
 from sightline.detection.files.coco_json import read_coco_detections
-from sightline.records import InputError, Taxonomy
 from tests.fuzz.child import Outcome
 from tests.fuzz.files import READERS, VALID
 from tests.fuzz.mutations import COCO, WRONG, mutants

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import InputError, SightlineError, UnknownNameError
+from sightline.core.regions import Annotation, to_image_id
 from sightline.data import load_dataset, open_maps
-from sightline.records import InputError, SightlineError, UnknownNameError
-from sightline.records.regions import Annotation, to_image_id
 from sightline.store import detection_folder
 from sightline.study import Study
 from tests.fuzz.mutations import STUDY

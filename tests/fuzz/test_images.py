@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from sightline.cli import app
+from sightline.core import InputError
+from sightline.core.regions import to_image_id
 from sightline.data.images import opened, read_image
 from sightline.executors import run_study
-from sightline.records import InputError
-from sightline.records.regions import to_image_id
 from sightline.results import open_results
 from sightline.study import Study
 from tests.fuzz.child import Outcome

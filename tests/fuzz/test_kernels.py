@@ -12,7 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sightline._rle import decode_rle, rle_runs
+from sightline.core import InputError, MapError, Region, SightlineError
+from sightline.core.geometry import Geometry, fit_geometry
+from sightline.core.regions import to_image_id
+from sightline.core.run_lengths import decode_rle, rle_runs
 from sightline.data.annotations import parse_json
 from sightline.data.formats.coco import is_coco, read_coco
 from sightline.data.formats.plain import is_plain, read_plain
@@ -21,10 +24,7 @@ from sightline.data.formats.table import read_table
 from sightline.data.problems import Problems
 from sightline.data.readers.yolo import read_line
 from sightline.detection.masks import read_mask
-from sightline.geometry import Geometry, fit_geometry
 from sightline.metrics import METRICS, score_maps
-from sightline.records import InputError, MapError, Region, SightlineError
-from sightline.records.regions import to_image_id
 from sightline.study.files import parse_study
 from tests.fuzz.mutations import mutants
 from tests.strategies import batches

@@ -15,6 +15,7 @@ from sightline.completion.gold import draw_gold
 from sightline.completion.journal import Journal
 from sightline.completion.proposals import Proposal, Proposals
 from sightline.completion.rating_tasks import draw_tasks
+from sightline.core import Region
 from sightline.data import load_dataset, write_facades
 from sightline.data.choice import DataChoice
 from sightline.data.facades.detectors import write_imagined_detections
@@ -22,7 +23,6 @@ from sightline.detection import evaluate_detections
 from sightline.executors import run_study
 from sightline.metrics import METRICS
 from sightline.models import load_model
-from sightline.records import Region
 from sightline.results import open_results
 from sightline.runner import BenchmarkJob, run_benchmark
 from sightline.store import write_detection

@@ -17,13 +17,13 @@ from transformers import (
     SiglipForImageClassification,
 )
 
+from sightline.core import InputError
 from sightline.maps import explain
 from sightline.maps import weights as weights_maps
 from sightline.maps.attention import _drop_least
 from sightline.maps.weights import weighted_rows
 from sightline.models import Model, load_model
 from sightline.models.attention import Heads
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ import pytest
 from scipy import ndimage, stats
 
 from sightline import load_dataset
+from sightline.core import InputError, UnknownNameError
 from sightline.maps import explain
 from sightline.models import load_model
-from sightline.records import InputError, UnknownNameError
 from tests.maps.networks import linear, make_images, smooth, tiny
 
 if TYPE_CHECKING:

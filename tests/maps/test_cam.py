@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 from sightline import load_dataset
+from sightline.core import InputError, Sample
 from sightline.data.facades import PART_TYPES
 from sightline.maps import METHODS, explain
 from sightline.models import Model, load_model
 from sightline.models.load import Description
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, Sample
 from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, tiny
 
 if TYPE_CHECKING:

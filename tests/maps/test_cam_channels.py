@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
+from sightline.core import InputError
 from sightline.maps import explain
 from sightline.models import Model, load_model
 from sightline.models.load import Description
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError
 from tests.maps.networks import CLASSES, PLAIN, linear, make_images, tiny
 
 IMAGES = make_images()

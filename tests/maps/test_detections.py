@@ -24,12 +24,12 @@ from transformers import (
     YolosModel,
 )
 
+from sightline.core import InputError, UnknownNameError
 from sightline.maps import METHODS, Detected, explain
 from sightline.maps.cam_channels import _without
 from sightline.maps.detections import Detection, MostConfident, lacking_for, read_detections
 from sightline.models import Description, Detections, Model, Output, Preprocess, load_model
 from sightline.models.detectors import DETECTORS, read_boxes, read_classes
-from sightline.records import InputError, UnknownNameError
 from tests.maps.networks import CLASSES, PLAIN, make_images, smooth
 
 if TYPE_CHECKING:

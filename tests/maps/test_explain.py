@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from sightline import load_dataset
+from sightline.core import Annotation, InputError, Sample, UnknownNameError
 from sightline.maps import explain
 from sightline.models import load_model
-from sightline.records import Annotation, InputError, Sample, UnknownNameError
 from tests.maps.networks import CLASSES, linear, make_images, smooth, tiny
 
 if TYPE_CHECKING:

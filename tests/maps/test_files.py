@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
+from sightline.core import InputError
+from sightline.core.geometry import Geometry, fit_geometry
 from sightline.data import open_maps
-from sightline.geometry import Geometry, fit_geometry
 from sightline.maps import Maps, files
 from sightline.maps.files import covers_image, write_maps
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 import torch
 from captum.attr import GradientShap, InputXGradient, Saliency  # type: ignore[import-untyped]
 
+from sightline.core import InputError, MissingPackageError
 from sightline.maps import METHODS, explain
-from sightline.records import InputError, MissingPackageError
 from tests.maps.networks import CLASSES, linear, make_images, one_patch, smooth, tiny
 from tests.maps.seen import close, lies_on_one
 

@@ -15,12 +15,12 @@ from transformers import (
     ConvNextForImageClassification,
 )
 
+from sightline.core import InputError
 from sightline.maps import explain
 from sightline.maps.heads import linear_head
 from sightline.models import Model, load_model
 from sightline.models.load import Description
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError
 from tests.maps.networks import CLASSES, ONE, PLAIN, linear, make_images, one_patch, smooth, tiny
 
 IMAGES = make_images()

@@ -12,11 +12,11 @@ from captum.attr import LRP  # type: ignore[import-untyped]
 from captum.attr._utils.lrp_rules import EpsilonRule, GammaRule  # type: ignore[import-untyped]
 from torch import nn
 
+from sightline.core import InputError
 from sightline.maps import explain
 from sightline.models import Model, load_model
 from sightline.models.load import Description
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError
 from tests.maps.networks import CLASSES, make_images, tiny
 from tests.maps.relu_networks import Residual, described, plain, residual
 from tests.maps.seen import close

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from sightline.geometry import fit_geometry
+from sightline.core import InputError
+from sightline.core.geometry import fit_geometry
 from sightline.maps import Maps, explain
-from sightline.records import InputError
 from tests.maps.networks import make_images, tiny
 
 RNG = np.random.default_rng(4)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError, UnknownNameError
 from sightline.maps import METHODS, explain
 from sightline.maps.methods import (
     Found,
@@ -17,7 +18,6 @@ from sightline.maps.methods import (
     register,
     whole_number,
 )
-from sightline.records import InputError, UnknownNameError
 from tests.maps.networks import linear, make_images, smooth, tiny
 
 IMAGES = make_images()

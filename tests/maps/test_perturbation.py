@@ -12,12 +12,12 @@ from captum.attr import Occlusion  # type: ignore[import-untyped]
 from torch.nn.functional import interpolate
 
 from sightline import load_dataset
+from sightline.core import InputError
 from sightline.data.facades.styles import PART_TYPES
 from sightline.maps import explain
 from sightline.maps.methods import METHODS, Request
 from sightline.maps.perturbation import _draw_masks, cover_of
 from sightline.models import load_model
-from sightline.records import InputError
 from tests.maps.networks import CLASSES, ONE, linear, make_images, one_patch, smooth, tiny
 from tests.maps.seen import close
 

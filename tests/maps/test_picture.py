@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import InputError
+from sightline.core.geometry import Geometry, fit_geometry
 from sightline.data.drawing import Block, font
-from sightline.geometry import Geometry, fit_geometry
 from sightline.maps import Maps
 from sightline.maps.colours import Scale, overlay
 from sightline.maps.picture import arrange_maps, draw_maps
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sightline.records.choices import Sign
+    from sightline.core.choices import Sign
 
 # As matplotlib's inferno has them at 0, 0.1, … 1, and ColorBrewer's RdBu from its blue end.
 INFERNO = (

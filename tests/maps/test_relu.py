@@ -12,10 +12,10 @@ from captum.attr import DeepLift, GuidedBackprop  # type: ignore[import-untyped]
 from torch import nn
 from transformers import ViTConfig, ViTForImageClassification
 
+from sightline.core import InputError
 from sightline.data.facades.facade import Facade
 from sightline.maps import METHODS, explain
 from sightline.models import Model, load_model
-from sightline.records import InputError
 from tests.maps.networks import CLASSES, make_images, tiny
 from tests.maps.relu_networks import Residual, described, one_cell, plain, residual
 from tests.maps.seen import close, lies_on_one

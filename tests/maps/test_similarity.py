@@ -11,14 +11,14 @@ import torch
 from PIL import Image
 from torch import nn
 
-from sightline.geometry import Geometry
+from sightline.core import InputError, Region
+from sightline.core.geometry import Geometry
 from sightline.maps import Similar, draw_similarity, explain, similarity
 from sightline.maps.similar import as_region, region_feature
 from sightline.maps.targets import Patches, read_target
 from sightline.models import load_model
 from sightline.models.load import Description
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, Region
 from tests.maps.networks import PLAIN, make_images, tiny
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import torch
 from sklearn.linear_model import Ridge
 from torch import nn
 
+from sightline.core import InputError, MissingPackageError
 from sightline.maps import explain
 from sightline.maps.perturbation import cover_of
 from sightline.maps.superpixels import draw_coalitions, find_segments, fit_ridge, fit_shapley
 from sightline.models import Description, load_model
-from sightline.records import InputError, MissingPackageError
 from tests.maps.networks import CLASSES, COLOURED, ONE, linear, make_images, one_patch, smooth
 
 if TYPE_CHECKING:

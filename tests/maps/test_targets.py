@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from sightline import load_dataset
+from sightline.core import InputError
 from sightline.maps import METHODS, Similar, explain
 from sightline.maps.targets import Classes, Embeddings, Own, Predicted, needs_classes, read_target
 from sightline.models import Output
-from sightline.records import InputError
 from tests.maps.networks import CLASSES, make_images, tiny
 
 if TYPE_CHECKING:

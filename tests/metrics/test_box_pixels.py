@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline._raster import box_pixels
+from sightline.core import InputError
+from sightline.core.raster import box_pixels
 from sightline.metrics._regions import RegionTable
-from sightline.records import InputError
 
 SIDES = st.integers(1, 40)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sightline import metrics
-from sightline.records import InputError
+from sightline.core import InputError
 from tests.reference import maps as slow
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import torch
 
 import sightline
 from sightline import metrics, stats
-from sightline.records import Annotation, InputError, MapError, Region
+from sightline.core import Annotation, InputError, MapError, Region
 from sightline.stats import sparsity
 
 RNG = np.random.default_rng(0)

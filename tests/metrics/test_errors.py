@@ -11,7 +11,7 @@ import torch
 
 import sightline
 from sightline import metrics
-from sightline.records import (
+from sightline.core import (
     Annotation,
     InputError,
     MapError,

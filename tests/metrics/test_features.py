@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sightline import metrics
-from sightline.records import Annotation, InputError, Region
+from sightline.core import Annotation, InputError, Region
 
 ANNOTATION = Annotation(
     image_id="church.jpg",

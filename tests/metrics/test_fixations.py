@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sightline import metrics, score_maps
-from sightline.records import Annotation, InputError, Region
+from sightline.core import Annotation, InputError, Region
 from tests.reference import maps as reference
 
 HEIGHT, WIDTH = 40, 50

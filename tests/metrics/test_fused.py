@@ -15,8 +15,8 @@ import pytest
 import sightline
 from benchmarks import maps_gpu
 from benchmarks._maps_data import make_boxes
+from sightline.core import InputError
 from sightline.metrics import _torch, engine
-from sightline.records import InputError
 from tests.interpreted import interpreted
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as hnp
 
 import sightline
 from sightline import metrics
+from sightline.core import Annotation, InputError, MapError, Region
 from sightline.metrics import compute_emd
-from sightline.records import Annotation, InputError, MapError, Region
 from tests.metrics.test_engine import ON_EITHER, SIGNS, TIES, assert_equal, columns
 from tests.reference import maps as reference
 from tests.strategies import scenes

@@ -16,7 +16,7 @@ import pytest
 
 import sightline
 from sightline import metrics
-from sightline.records import ROW_SCHEMA, Annotation, InputError, Region
+from sightline.core import ROW_SCHEMA, Annotation, InputError, Region
 
 # Maps of three layers: not three channels of an RGB input.
 score_maps = partial(sightline.score_maps, channels="separate")

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from sightline import explain, load_dataset
+from sightline.core import MissingPackageError, UnknownNameError
 from sightline.models import MODELS, efficientnet, load_model
 from sightline.models.efficientnet import imagenet_classes
-from sightline.records import MissingPackageError, UnknownNameError
 
 NAME = "pypi:efficientnet_lite0"
 CATS = ("tabby", "tiger cat", "Persian cat", "Siamese cat", "Egyptian cat")

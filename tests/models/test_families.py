@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from sightline.core import InputError
 from sightline.models import FAMILIES, load_model
-from sightline.records import InputError
 from tests.models.families import CASES, PATCH, cut_patches, features_by_hand, tiny, trunk_of
 from tests.models.fits import FITS, SIZES, SOURCES, fitted, noise, pixels_by_hand, shared
 

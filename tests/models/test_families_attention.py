@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from sightline.core import InputError
 from sightline.maps import explain
 from sightline.models import Model, load_model
-from sightline.records import InputError
 from tests.models.families import CASES, cut_patches, tiny, trunk_of
 
 ATTENDING = [name for name, case in CASES.items() if case.attends]

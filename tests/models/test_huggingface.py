@@ -16,9 +16,9 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from sightline.core import InputError, UnknownNameError
 from sightline.models import FAMILIES, load_model
 from sightline.models.huggingface import _first_line, load_hub
-from sightline.records import InputError, UnknownNameError
 from tests.models.families import CASES, tiny
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (70, 90, 3)).astype(np.uint8)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from sightline.core import InputError
 from sightline.models import load_model
 from sightline.models.inputs import load_inputs
-from sightline.records import InputError
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from sightline.core import InputError, UnknownNameError
 from sightline.maps import explain
 from sightline.models import Description, Model, Preprocess, load, load_model
-from sightline.records import InputError, UnknownNameError
 
 IMAGES = [
     np.random.default_rng(seed).integers(0, 256, (50, 70, 3)).astype(np.uint8) for seed in (0, 1)

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import nn
 
+from sightline.core import InputError, UnknownNameError
 from sightline.models import Description, Model, Preprocess, load_model
-from sightline.records import InputError, UnknownNameError
 from tests.models.families import tiny
 
 IMAGES = [

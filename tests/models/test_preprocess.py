@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import Annotation, InputError, Sample
 from sightline.data.images import MAX_PIXELS
 from sightline.models import Preprocess
 from sightline.models.preprocess import MAX_INPUT, as_image, as_images
-from sightline.records import Annotation, InputError, Sample
 
 FITS = ("squash", "crop", "letterbox", "native")
 RGB = np.random.default_rng(0).integers(0, 256, (12, 20, 3)).astype(np.uint8)

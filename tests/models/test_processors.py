@@ -14,8 +14,8 @@ from transformers.models.deit.image_processing_pil_deit import DeiTImageProcesso
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
+from sightline.core import InputError
 from sightline.models import Model, load_model
-from sightline.records import InputError
 from tests.models.families import tiny
 
 if TYPE_CHECKING:

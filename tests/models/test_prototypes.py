@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from sightline.core import InputError
 from sightline.data.facades import STYLES, Facade
 from sightline.maps import explain
 from sightline.models import Description, Model, Preprocess, load_model
@@ -21,7 +22,6 @@ from sightline.models.prototypes import (
     prototype_patches,
     similarity,
 )
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

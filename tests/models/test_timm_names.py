@@ -14,9 +14,9 @@ import pytest
 import torch
 from torch import nn
 
+from sightline.core import InputError
 from sightline.models import load_model
 from sightline.models.timm import _tensors_alone
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

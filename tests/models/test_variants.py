@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from sightline.core import InputError, UnknownNameError
 from sightline.data import load_dataset
 from sightline.maps import explain
 from sightline.models import MODELS, Model, load_model
@@ -27,7 +28,6 @@ from sightline.models.variants import (
     weight_digests,
     weights_digest,
 )
-from sightline.records import InputError, UnknownNameError
 from tests.maps.networks import CLASSES, make_images, smooth, tiny
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from sightline.core import InputError, UnknownNameError
 from sightline.prototypes import (
     ATTRIBUTIONS,
     attribute,
@@ -18,7 +19,6 @@ from sightline.prototypes import (
     scaled_values,
     similarity_maps,
 )
-from sightline.records import InputError, UnknownNameError
 from tests.prototypes.networks import Linear, model_of, prototype_network
 from tests.reference import matching as reference
 

@@ -18,10 +18,10 @@ import torch
 import yaml
 from torch import nn
 
+from sightline.core import InputError, MissingPackageError
 from sightline.models import Preprocess, cabrnet, load_model, prototypes_of, wrap_cabrnet
 from sightline.prototypes import attribute, best_matches, read_projection, similarity_maps
 from sightline.prototypes.matches import Nearest
-from sightline.records import InputError, MissingPackageError
 from tests.prototypes.record_cabrnet import FOLDER, config_of, shapes_of
 from tests.prototypes.stand_ins import NETWORKS, Network
 

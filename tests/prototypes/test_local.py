@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from sightline.core import InputError
 from sightline.prototypes import (
     Perturbation,
     Perturbed,
@@ -19,7 +20,6 @@ from sightline.prototypes import (
     perturbed_scores,
     prototype_score,
 )
-from sightline.records import InputError
 from tests.prototypes.networks import Linear, model_of, prototype_network
 from tests.reference import perturbations as slow
 

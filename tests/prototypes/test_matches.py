@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from sightline.core import InputError
 from sightline.models import (
     Description,
     HasPrototypes,
@@ -27,7 +28,6 @@ from sightline.prototypes import (
     similarity_maps,
     unit_images,
 )
-from sightline.records import InputError
 from tests.prototypes.networks import MEAN, STD, Linear, model_of, prototype_network
 from tests.reference import matching as reference
 

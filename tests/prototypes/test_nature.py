@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from sightline.core import InputError, UnknownNameError
 from sightline.prototypes import (
     Effect,
     default_perturbations,
@@ -23,7 +24,6 @@ from sightline.prototypes import (
     premise,
 )
 from sightline.prototypes.nature import ALL, FEWEST
-from sightline.records import InputError, UnknownNameError
 from sightline.stats import holm, interval, sign_flip
 
 Table: TypeAlias = dict[str, Any]

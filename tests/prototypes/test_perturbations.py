@@ -11,6 +11,7 @@ from PIL import Image, ImageEnhance
 from scipy import ndimage
 from skimage import color
 
+from sightline.core import InputError, UnknownNameError
 from sightline.prototypes import (
     PERTURBATIONS,
     Perturbation,
@@ -21,7 +22,6 @@ from sightline.prototypes import (
     relevant_boxes,
 )
 from sightline.prototypes._changes import CHANGES
-from sightline.records import InputError, UnknownNameError
 from tests.reference import perturbations as slow
 
 

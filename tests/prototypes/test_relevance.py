@@ -11,12 +11,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.core import Annotation, InputError, Region, Sample
+from sightline.core.geometry import fit_geometry
 from sightline.data import load_dataset
-from sightline.geometry import fit_geometry
 from sightline.metrics import compute_coverage, compute_precision
 from sightline.prototypes import Attributed, counted_of, scaled_values, segmentation_of
 from sightline.prototypes.relevance import masks_of, relevance, spread_evenly
-from sightline.records import Annotation, InputError, Region, Sample
 from tests.reference import matching as reference
 
 

@@ -10,13 +10,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.prototypes import (
     box_to_percentile,
     crop_to_percentile,
     heatmap,
     percentile_box,
 )
-from sightline.records import InputError
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
 YELLOW, BLACK = (240, 228, 66), (0, 0, 0)

@@ -20,9 +20,9 @@ import pandas as pd
 import pytest
 
 from sightline.analysis.sanity import cascade_table, sanity_table
+from sightline.core import InputError, UnknownNameError
 from sightline.data import write_csv
 from sightline.figures import FIGURES
-from sightline.records import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures, _feeds_detection
 from sightline.report._feed import chosen_metrics, directed_metrics
 from sightline.report._feeds import FEEDS

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
+from sightline.core import InputError
 from sightline.executors import run_study
 from sightline.figures import FIGURES
-from sightline.records import InputError
 from sightline.report import Choice, StoreFigures, drawing, plates, write_report
 from sightline.report import write as writing
 from sightline.report.plates import Wanted

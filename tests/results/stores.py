@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sightline.core import row_schema
 from sightline.metrics import score_maps
-from sightline.records import row_schema
 from sightline.store import (
     Store,
     create_store,

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.records import Taxonomy, UnknownNameError
+from sightline.core import Taxonomy, UnknownNameError
 from sightline.results import export_results, open_results
 from sightline.stats.confidence import interval
 from sightline.store import images_table
@@ -153,7 +153,7 @@ def test_without_scores_of_regions_the_table_is_empty(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", metrics=("iou",), kinds=KINDS[7:8])
     import pyarrow as pa
 
-    from sightline.records import row_schema
+    from sightline.core import row_schema
     from sightline.store import write_rows
 
     for path in made.store.shards():

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sightline.records import InputError, row_schema
+from sightline.core import InputError, row_schema
 from sightline.results import open_results
 from sightline.results._wording import sentences, summary
 from sightline.stats.paired import compare_family, compare_paired

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import open_results
 from tests.results.slow import select
 from tests.results.stores import KINDS, make_store

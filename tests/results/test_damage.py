@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import diff_results, export_results, open_results, results_digest
 from sightline.results._damage import naming_damage
 from sightline.store import Store, write_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import _database, open_results
 from tests.results.stores import KINDS, make_store
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError
 from sightline.detection import reliability_curve
 from sightline.detection.evaluate import evaluate_detections
-from sightline.records import InputError
 from sightline.results.detection import StoredDetection, detection_names, open_detection
 from sightline.store import DetectionParts, detection_parts, write_detection
 

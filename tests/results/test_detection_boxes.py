@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.data import load_dataset
 from sightline.detection import (
     Detections,
@@ -16,7 +17,6 @@ from sightline.detection import (
     as_ground_truth,
     evaluate_detections,
 )
-from sightline.records import InputError
 from sightline.results import open_detection
 from sightline.store import write_detection
 from sightline.store.checksums import save_json

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import diff_results
 from sightline.store import write_rows
 from sightline.store.checksums import save_json

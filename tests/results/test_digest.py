@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.records import InputError, row_schema
+from sightline.core import InputError, row_schema
 from sightline.results import results_digest
 from tests.results.stores import KINDS, make_store
 

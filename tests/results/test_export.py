@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import export_results, open_results
 from sightline.results.export import markdown_table
 from sightline.store import regions_table, write_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.results import open_results
 from tests.results.slow import check_figures, means, unit_scores
 from tests.results.stores import Kind, make_store

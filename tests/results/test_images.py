@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sightline.core import InputError, UnknownNameError
 from sightline.metrics import iou_ceiling, iou_chance
-from sightline.records import InputError, UnknownNameError
 from sightline.results import open_results
 from tests.results.slow import unit_scores
 from tests.results.stores import KINDS, make_store

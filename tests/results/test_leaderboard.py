@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.results import open_results
 from sightline.stats.confidence import interval
 from sightline.store import images_table
@@ -101,7 +101,7 @@ def test_equal_lines_share_their_rank(tmp_path: Path) -> None:
 def _rewrite(path: Path, rows: pd.DataFrame) -> None:
     import pyarrow as pa
 
-    from sightline.records import row_schema
+    from sightline.core import row_schema
     from sightline.store import write_rows
 
     schema = row_schema()

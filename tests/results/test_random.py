@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.geometry import Geometry
+from sightline.core.geometry import Geometry
 from sightline.results import open_results
 from sightline.store import images_table, task_name
 from sightline.store.shards import StoredMaps, write_maps

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.results._catalogue import Where
 from tests.results.stores import KINDS, Kind, make_store

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results import open_results
 from sightline.store import images_table, regions_table
 from tests.results.stores import KINDS, make_store

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sightline.geometry import Geometry, fit_geometry
-from sightline.records import Annotation, Region
+from sightline.core import Annotation, Region
+from sightline.core.geometry import Geometry, fit_geometry
 from sightline.runner import Scoring, Source
 from sightline.store.shards import StoredMaps
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.maps import explain
 from sightline.models.prototypes import Source
 from sightline.prototypes.matches import normalised, unit_images
@@ -22,7 +23,6 @@ from sightline.prototypes.perturbations import (
     default_perturbations,
     perturb,
 )
-from sightline.records import InputError
 from sightline.results import open_benchmark
 from sightline.runner import benchmark_parts, benchmarking
 from sightline.runner.benchmark_plan import BenchmarkPlan, plan_benchmark

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sightline.checks.table import BASELINES, MEASURES, Row
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.runner import Shelf, Task, Worker, plan_study
 from sightline.runner import checking as runner_checking
 from sightline.runner.checking import partners_of, rows_table

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from sightline.geometry import fit_geometry
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.geometry import fit_geometry
 from tests.runner.studies import add_maps, make_folder, plan_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from sightline.core import Annotation, InputError, Region, Sample
 from sightline.data.dataset import Dataset
-from sightline.records import Annotation, InputError, Region, Sample
 from sightline.runner.images import Cards, read_cards, study_dataset
 from sightline.study import Data
 from tests.runner.studies import make_folder, plan_of

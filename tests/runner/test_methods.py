@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sightline.core import InputError
 from sightline.maps import METHODS
 from sightline.models import load_model
-from sightline.records import InputError
 from sightline.runner import plan_study
 from sightline.runner.methods import LeftOut, _target, _targets
 from tests.runner.studies import CLASSES, SHELF, make_folder, plan_of, study_of

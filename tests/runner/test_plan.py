@@ -12,9 +12,9 @@ import pytest
 import torch
 from PIL import Image
 
+from sightline.core import Annotation, InputError, Sample
 from sightline.data.dataset import Dataset
 from sightline.models import load_model
-from sightline.records import Annotation, InputError, Sample
 from sightline.runner import Shelf, plan_study
 from sightline.runner.images import read_cards
 from sightline.runner.planning import _chunk_size

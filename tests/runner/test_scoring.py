@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
+from sightline.core import Annotation, InputError, Region, row_schema
 from sightline.metrics import METRICS, score_maps, soft_target
-from sightline.records import Annotation, InputError, Region, row_schema
 from sightline.runner import scoring as module
 from sightline.runner.scoring import BadMapError, Scored, rows_per_map, score_chunk
 from sightline.store.shards import StoredMaps
@@ -23,7 +23,7 @@ from tests.runner.scenes import FITS, HEADS, LAYERS, annotation, chunk, scoring,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
     from sightline.runner import Scoring
 
 Key = tuple[Any, ...]

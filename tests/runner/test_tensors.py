@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from sightline.geometry import Geometry
-from sightline.geometry.tensors import tensors_to_image
-from sightline.records import Region
+from sightline.core import Region
+from sightline.core.geometry import Geometry
+from sightline.core.geometry.tensors import tensors_to_image
 from sightline.runner import BadImageError, Worker, inputs, work
 from sightline.runner.scoring import Scored
 from sightline.runner.scoring_tensors import Figures, _union

@@ -12,12 +12,12 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
+from sightline.core import InputError, Sample
+from sightline.core.errors import OutOfMemoryError
+from sightline.core.memory import is_out_of_memory
 from sightline.executors.lane import _failed
 from sightline.maps import explain
 from sightline.metrics import score_maps
-from sightline.records import InputError, Sample
-from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import is_out_of_memory
 from sightline.runner import BadImageError, Chunk, Shelf, Task, Worker, plan_study
 from sightline.runner import work as module
 from sightline.runner.scoring import Scored
@@ -358,7 +358,7 @@ def test_images_are_read_once(plan: Plan, store: Store) -> None:
 
 
 def picture(name: str, side: int) -> Sample:
-    from sightline.records import Annotation
+    from sightline.core import Annotation
 
     pixels = np.zeros((side, side, 3), np.uint8)
     return Sample(name, Annotation(name), load=lambda: pixels)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats import krippendorff_alpha
 
 # Krippendorff (2011), section C: four observers, twelve units.

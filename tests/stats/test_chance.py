@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.metrics import iou_ceiling, iou_chance
-from sightline.records import InputError
 from sightline.stats.chance import iou_references
 
 

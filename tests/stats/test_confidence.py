@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats import _ends
 from sightline.stats._resample import Weights
 from sightline.stats.confidence import Interval, Intervals, Kind, interval, intervals

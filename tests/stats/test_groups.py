@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.calibration.intervals import group_coverage
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats import compare_groups, interval
 
 NAN = float("nan")

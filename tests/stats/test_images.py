@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._images import numbered, plain_labels, sums_by_image
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from sightline.core import InputError, MapError, UnknownNameError
 from sightline.metrics import METRICS, score_maps
-from sightline.records import InputError, MapError, UnknownNameError
 from sightline.stats import cross as cross_module
 from sightline.stats import nulls
 from sightline.stats.nulls import CrossScores, Null, best_of, cross_image, cross_scores
@@ -22,7 +22,7 @@ from tests.reference import nulls as reference
 from tests.strategies import maps as any_map
 
 if TYPE_CHECKING:
-    from sightline.records.choices import Direction
+    from sightline.core.choices import Direction
 
 LINEAR = (
     "auc_roc",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats.confidence import interval
 from sightline.stats.corrections import benjamini_hochberg, holm
 from sightline.stats.paired import (

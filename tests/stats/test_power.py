@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats import compare_family, compute_detectable_difference, compute_power
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats.selection import _halves, split_half
 
 

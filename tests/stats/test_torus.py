@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sightline.records import InputError, MapError
+from sightline.core import InputError, MapError
 from sightline.stats import torus as torus_module
 from sightline.stats.nulls import TorusScores, torus_scores, torus_shift
 from tests.reference import nulls as reference

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save
 
-from sightline.geometry import Geometry
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.geometry import Geometry
 from sightline.store import write_maps, write_rows
 from sightline.store.checksums import (
     BLANK,

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.detection import calculate_ap, calculate_pr_data
-from sightline.records import InputError
 from sightline.store import create_store, detection, open_store, write_whole
 from sightline.store.detection import describe_source, detection_folder, write_detection
 from sightline.store.detection_parts import DetectionParts, thin_curve

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.core import kill_points
 from sightline.data.outputs import replacing
-from sightline.records import kill_points
 from sightline.store import Store, create_store, write_whole
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HALF = """
 import sys, time
 from pathlib import Path
-from sightline.records import kill_points
+from sightline.core import kill_points
 from sightline.store import write_whole
 
 def stay(point):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store import Store, create_store, open_store, task_name
 
 _NAMES = ("model", "variant", "method", "group", "target", "seed", "check", "layers", "heads")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store import Holder, create_store, hold
 from sightline.store.lock import holder_of
 

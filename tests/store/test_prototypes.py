@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store.checksums import save_json
 from sightline.store.prototypes import (
     BenchmarkFolder,

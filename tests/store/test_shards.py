@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.geometry import fit_geometry
+from sightline.core import Annotation, InputError, Region, row_schema
+from sightline.core.geometry import fit_geometry
 from sightline.metrics import score_maps
-from sightline.records import Annotation, InputError, Region, row_schema
 from sightline.store import write_maps, write_rows
 from sightline.store.shards import StoredMaps, read_maps
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from sightline import load_dataset
+from sightline.core import Annotation, Region
 from sightline.data.facades import facade_of
-from sightline.records import Annotation, Region
 from sightline.runner.images import read_cards, study_dataset
 from sightline.store import images_table, regions_table
 from sightline.store.tables import region_lines

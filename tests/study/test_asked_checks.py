@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sightline.checks.table import CHECKS
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.study import Study
 from sightline.study.asked_checks import FaithfulnessCheck, PartsCheck, RandomisationCheck
 from sightline.study.files import parse_study, to_yaml

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.core import InputError
 from sightline.prototypes.perturbations import default_perturbations
-from sightline.records import InputError
 from sightline.study.benchmark import (
     Benchmark,
     DataChoice,

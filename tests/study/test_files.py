@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.study import ModelEntry, Study, demo_study, load_study, to_yaml
 from sightline.study.files import parse_study, quoted
 from sightline.study.method_names import SHIPPED_METHODS, known_methods

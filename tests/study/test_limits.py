@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.maps import METHODS, explain
-from sightline.models import load_model
-from sightline.records import InputError, SightlineError
-from sightline.records.limits import (
+from sightline.core import InputError, SightlineError
+from sightline.core.limits import (
     MAX_ENTRIES,
     MAX_SOURCES,
     PARAMETER_LIMITS,
     check_model_config,
 )
+from sightline.maps import METHODS, explain
+from sightline.models import load_model
 from sightline.study import Study, load_study
 from tests.scripts import printed_by
 
@@ -45,7 +45,7 @@ def test_a_long_file_is_not_read_to_its_end(tmp_path: Path) -> None:
     code = rf"""
 import re
 from pathlib import Path
-from sightline.records import InputError, SightlineError
+from sightline.core import InputError, SightlineError
 from sightline.study import load_study
 try:
     load_study({str(path)!r})
@@ -249,7 +249,7 @@ def test_a_configuration_that_no_network_needs_is_not_read(tmp_path: Path) -> No
 
 REFUSED = """
 import sys
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.study import load_study
 try:
     load_study(PATH)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.metrics import METRICS, PERCENTILES, score_maps
-from sightline.records import InputError
 from sightline.study import Checks, Data, Engine, MethodEntry, ModelEntry, Study, demo_study
 from tests.scripts import printed_by
 

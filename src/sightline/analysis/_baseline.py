@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sightline.analysis._material import line_columns
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.results._wording import beside
 from sightline.results.comparing import paired_figures
 from sightline.results.leaderboard import find_warnings, list_map_keys, so_far, with_note

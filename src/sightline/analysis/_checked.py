@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.analysis._material import or_none
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results.leaderboard import layer_column
 
 if TYPE_CHECKING:

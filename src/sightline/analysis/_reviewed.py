@@ -10,7 +10,7 @@ import numpy as np
 from sightline.completion.events import same_person
 from sightline.completion.gold import FORMAT, Gold, is_drawn_from, strata_of
 from sightline.completion.reviewed import shared_models
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._views import full_name
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._kept import Kept
 from sightline.analysis.image_figures import figures_at, names_at, panel_metrics, quick_metrics
+from sightline.core.lru_cache import Kept
 from sightline.metrics import score_maps
 
 if TYPE_CHECKING:

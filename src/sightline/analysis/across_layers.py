@@ -11,7 +11,7 @@ from sightline.analysis._checked import framed
 from sightline.analysis._material import names
 from sightline.analysis._rasters import spread_over
 from sightline.analysis.agreement import IMAGES, CellsByImage, rank_correlations
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._lines import make_lines
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats.confidence import intervals

@@ -5,10 +5,10 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sightline._kept import Kept
 from sightline.analysis.asked_models import asked_models, scored_picture
 from sightline.analysis.one_map import MapKey, OneMap, one_map
-from sightline.records import InputError, Region, UnknownNameError
+from sightline.core import InputError, Region, UnknownNameError
+from sightline.core.lru_cache import Kept
 from sightline.runner.shelf import Shelf
 from sightline.store.shards import StoredMaps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import InputError, SightlineError
+from sightline.core import InputError, SightlineError
 from sightline.results._views import full_name
 from sightline.runner.images import pixels_digest
 from sightline.runner.methods import model_name, variant_name

@@ -20,8 +20,8 @@ from sightline.analysis._chance_table import (
 )
 from sightline.analysis._material import mean, mean_of
 from sightline.analysis.scenes import open_scenes
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.results import format_baseline_comparison
 from sightline.results._lines import make_lines
 from sightline.results._wording import beside
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.analysis.scenes import LineMaps, Scenes
-    from sightline.records.choices import Layer
+    from sightline.core.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._views import Name

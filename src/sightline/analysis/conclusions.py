@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.analysis._material import labelled, records
 from sightline.analysis.sets import ALPHA
-from sightline.records.words import counted
+from sightline.core.words import counted
 from sightline.stats.sparsity.pu import ASSUMPTIONS
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import numpy as np
 
 from sightline.analysis._material import line_columns, mean
 from sightline.analysis.predictions import predictions_of
+from sightline.core import InputError
+from sightline.core.checks import MIN_IMAGES
 from sightline.metrics import METRICS
-from sightline.records import InputError
-from sightline.records.checks import MIN_IMAGES
 from sightline.results._lines import make_lines
 from sightline.results.leaderboard import (
     CHOSEN,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from sightline.records.choices import Layer
+    from sightline.core.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._tables import Tables

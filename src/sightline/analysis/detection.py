@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError
 from sightline.data import write_table
 from sightline.figures import (
     draw_confusion_matrix,
@@ -15,7 +16,6 @@ from sightline.figures import (
     draw_reliability,
     save,
 )
-from sightline.records import InputError
 from sightline.store import DetectionParts, detection_parts, detection_tables, write_whole
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 
 from sightline.analysis._material import mean
 from sightline.analysis.predictions import predictions_of
+from sightline.core import InputError
+from sightline.core.checks import MIN_IMAGES
 from sightline.metrics import METRICS
-from sightline.records import InputError
-from sightline.records.checks import MIN_IMAGES
 from sightline.results._lines import find_line, units_of
 from sightline.results._views import full_model
 from sightline.results.leaderboard import so_far, with_note
@@ -21,7 +21,7 @@ from sightline.stats.groups import compare_groups
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sightline.records.choices import Layer
+    from sightline.core.choices import Layer
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._tables import Tables

@@ -11,7 +11,7 @@ from sightline.analysis._checked import framed, of_check, side_by_side, stored_r
 from sightline.analysis._material import mean, or_none
 from sightline.analysis.checked_layers import add_best_layers
 from sightline.checks.table import CURVES
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.results._catalogue import refuse
 from sightline.results.leaderboard import layer_column, so_far, with_note
 from sightline.stats.confidence import intervals
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from sightline.records.choices import Layer
+    from sightline.core.choices import Layer
     from sightline.results import Results
 
 __all__ = ["BETTER", "background_test", "faithfulness_curves", "faithfulness_table", "parts_table"]

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError, MissingPackageError, UnknownNameError
 from sightline.metrics import METRICS, score_maps
 from sightline.metrics.spec import Facts
-from sightline.records import InputError, MissingPackageError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from sightline.core import Annotation, Region
+    from sightline.core.choices import Sign
     from sightline.maps import Maps
-    from sightline.records import Annotation, Region
-    from sightline.records.choices import Sign
 
     Columns = Mapping[str, Any]  # those of `score_maps`, or like them
 
@@ -151,7 +151,7 @@ def score_over(
 
     Examples
     --------
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> half = Annotation("a", regions=(Region(box=(0, 0, 0.5, 1)),))
     >>> one = ImageMap("left", "left", None, np.array([[1, 0]], np.float32), "positive")
     >>> score_over(one, half, ["coverage"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from sightline._kept import Kept
 from sightline.analysis._rasters import spread_over
 from sightline.analysis.one_map import one_map, span_of
 from sightline.analysis.scenes import _ignored
+from sightline.core import UnknownNameError
+from sightline.core.lru_cache import Kept
 from sightline.metrics import score_maps
-from sightline.records import UnknownNameError
 from sightline.runner.scoring import scenes_of, view_of
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from sightline.analysis.one_map import MapKey, OneMap, Rule
     from sightline.analysis.scenes import Scenes
+    from sightline.core import Annotation
     from sightline.metrics import Scores
     from sightline.metrics.selection import Sign
-    from sightline.records import Annotation
     from sightline.runner.scoring import Scene
     from sightline.runner.sources import Source
     from sightline.store.shards import StoredMaps

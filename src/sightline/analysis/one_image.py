@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.analysis.image_maps import ImageMap, maps_or_why, maps_over, raster_over, score_over
+from sightline.core import Annotation, InputError, Sample, to_image_id
 from sightline.data.csv_files import write_csv
 from sightline.data.outputs import replacing
-from sightline.records import Annotation, InputError, Sample, to_image_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

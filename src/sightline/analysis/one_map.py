@@ -10,9 +10,9 @@ import numpy as np
 
 from sightline.analysis._rasters import read
 from sightline.analysis.scenes import _ignored
+from sightline.core import InputError, UnknownNameError
 from sightline.metrics import METRICS, score_maps
 from sightline.metrics.selection import Threshold, parse_selection
-from sightline.records import InputError, UnknownNameError
 from sightline.results._wording import line_name
 from sightline.runner.scoring import scenes_of
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.geometry import Geometry
+    from sightline.core import Annotation, Region
+    from sightline.core.geometry import Geometry
     from sightline.metrics import Scores
     from sightline.metrics.selection import Sign, Ties
-    from sightline.records import Annotation, Region
     from sightline.runner.scoring import Scene
     from sightline.runner.sources import Scoring
     from sightline.store.shards import StoredMaps

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.analysis.asked_models import asked_models, loaded_model, scored_picture
-from sightline.records import InputError, SightlineError
+from sightline.core import InputError, SightlineError
 from sightline.runner.images import study_dataset
 from sightline.runner.shelf import Shelf
 from sightline.store import open_store, write_rows

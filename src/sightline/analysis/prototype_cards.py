@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.analysis.prototypes_live import AskedBenchmark, eight_bits
-from sightline.records import UnknownNameError
+from sightline.core import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

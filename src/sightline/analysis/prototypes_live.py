@@ -6,8 +6,8 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sightline._kept import Kept
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
+from sightline.core.lru_cache import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from sightline.core import Sample
     from sightline.data.dataset import Dataset
     from sightline.models import Inputs, Model
     from sightline.prototypes import Matches, Perturbation
-    from sightline.records import Sample
     from sightline.results.prototypes import StoredBenchmark
     from sightline.runner.benchmark_parts import Taken
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.analysis.asked_models import asked_models, loaded_model
-from sightline.records import InputError, SightlineError
+from sightline.core import InputError, SightlineError
 from sightline.results._views import full_name
 from sightline.runner.shelf import Shelf
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sightline.core import Sample
     from sightline.models import Model
-    from sightline.records import Sample
     from sightline.results import Results
 
     Progress = Any

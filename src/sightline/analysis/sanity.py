@@ -12,8 +12,8 @@ from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
 from sightline.analysis.checked_layers import add_best_layers
 from sightline.checks.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
-from sightline.records import InputError
-from sightline.records.checks import check_choice, check_confidence
+from sightline.core import InputError
+from sightline.core.checks import check_choice, check_confidence
 from sightline.results.leaderboard import so_far, with_note
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
 from sightline.stats.confidence import interval

@@ -7,7 +7,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._lines import make_lines, units_of
 from sightline.results._sums import HALVES
 from sightline.runner.images import (
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from sightline.core import Annotation, Region, Sample
     from sightline.data.dataset import Dataset
-    from sightline.records import Annotation, Region, Sample
     from sightline.results import Results
     from sightline.results._lines import Line
     from sightline.results._sums import Candidate

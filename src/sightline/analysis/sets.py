@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError, UnknownNameError
 from sightline.metrics import METRICS
-from sightline.records import InputError, UnknownNameError
 from sightline.results import Results, open_results
 from sightline.results._lines import units_of
 from sightline.results._views import full_name

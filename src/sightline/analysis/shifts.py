@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sightline.analysis._rasters import read
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

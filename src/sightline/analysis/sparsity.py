@@ -16,7 +16,7 @@ from sightline.analysis.conclusions import conclude
 from sightline.analysis.figures import Measurer
 from sightline.analysis.scenes import open_scenes
 from sightline.analysis.sets import check_fit, open_other, result_lines, sets_of
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines
 from sightline.results.comparing import compare_with_baseline
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.analysis.scenes import Scenes
-    from sightline.records.choices import Layer
+    from sightline.core.choices import Layer
     from sightline.results import BaselineComparison, Results
     from sightline.results._lines import Line
     from sightline.results._views import Name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import MissingPackageError
+from sightline.core import MissingPackageError
 
 if TYPE_CHECKING:
     from sightline.api.app import create_app

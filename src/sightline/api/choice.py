@@ -12,8 +12,8 @@ from fastapi import Depends, Query
 from sightline.api.problems import naming, wrong
 from sightline.api.schemas import Choice
 from sightline.api.state import Served
+from sightline.core.choices import Ties
 from sightline.metrics.selection import Threshold, parse_selection
-from sightline.records.choices import Ties
 from sightline.results._catalogue import BASELINE, Where
 from sightline.results._lines import Line
 from sightline.results._views import Name, full_name

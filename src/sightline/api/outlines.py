@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from sightline.records import Region
+    from sightline.core import Region
 
 __all__ = ["outline_of", "trace_rings"]
 

@@ -17,7 +17,7 @@ from starlette.types import Scope
 from sightline.api.describing import complete
 from sightline.api.schemas import Answer, Problem
 from sightline.api.schemas_review import ReviewConflict
-from sightline.records import InputError, MissingPackageError, SightlineError, UnknownNameError
+from sightline.core import InputError, MissingPackageError, SightlineError, UnknownNameError
 
 __all__ = [
     "BUSY",

@@ -32,8 +32,8 @@ from sightline.completion.journal import Journal
 from sightline.completion.review import Review
 from sightline.completion.reviewed import other_images, shared_models
 from sightline.completion.states import Key
+from sightline.core import InputError, SightlineError, UnknownNameError
 from sightline.data.formats.plain import read_region
-from sightline.records import InputError, SightlineError, UnknownNameError
 from sightline.results._catalogue import BASELINE
 from sightline.results._views import full_name
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sightline.records.choices import By, Direction, Sign, Ties
+from sightline.core.choices import By, Direction, Sign, Ties
 
 __all__ = [
     "AccuracyLine",

@@ -18,10 +18,10 @@ from duckdb import Error as DuckDBError
 from fastapi import Depends, Request
 
 import sightline
-from sightline._kept import Kept
 from sightline.api.problems import Refusal, not_found, of_store
 from sightline.api.sizes import bytes_of
-from sightline.records import Annotation, InputError, Sample, SightlineError, Taxonomy
+from sightline.core import Annotation, InputError, Sample, SightlineError, Taxonomy
+from sightline.core.lru_cache import Kept
 from sightline.results import Results, open_results
 from sightline.results._catalogue import Where
 from sightline.results._lines import Line, best_line, make_lines

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from fastapi import FastAPI
 
 from sightline.api.state import AHEAD, Served, Service
-from sightline.records import SightlineError
+from sightline.core import SightlineError
 
 __all__ = ["asker", "prepare"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
 from sightline.maps import METHODS, explain
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sightline.checks.table import Job
+    from sightline.core import Sample
     from sightline.maps import Maps
     from sightline.models import Model
-    from sightline.records import Sample
 
 __all__ = ["check_own_maps", "explained", "predicted"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._compiling import announce_compilation, compiled, compiled_sums
+from sightline.core.compilation import announce_compilation, compiled, compiled_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -75,13 +75,13 @@ from sightline.checks.removal import (
 )
 from sightline.checks.similarity import ssim
 from sightline.checks.table import MEASURES, Row
+from sightline.core import InputError, UnknownNameError
 from sightline.maps.gradient import plain_image
 from sightline.maps.methods import METHODS, Method, Request
 from sightline.maps.perturbation import Probability, cover_of
 from sightline.maps.targets import Classes, Goal, needs_classes, read_target
 from sightline.models import Inputs
 from sightline.models.hooks import undisturbed
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from sightline.checks.table import Job
-    from sightline.records import Sample
+    from sightline.core import Sample
 
 __all__ = ["OPTIONS", "faithfulness_rows"]
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sightline.checks.table import Job
+    from sightline.core import Sample
     from sightline.data.facades import Facade
-    from sightline.records import Sample
 
 __all__ = ["Types", "parts_rows", "rank_scores", "types_of"]
 

@@ -18,17 +18,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline._kept import Kept
-from sightline._raster import mask_pixels
 from sightline.checks._asking import check_own_maps, explained, predicted
 from sightline.checks._prepared import Prepared
 from sightline.checks.redraw import redrawing
 from sightline.checks.similarity import Views, compare, resized
 from sightline.checks.stages import stages_of
 from sightline.checks.table import WAYS, Row
+from sightline.core import InputError
+from sightline.core.lru_cache import Kept
+from sightline.core.raster import mask_pixels
 from sightline.maps import METHODS, explain
 from sightline.models.hooks import undisturbed
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from sightline.checks.stages import Stage
     from sightline.checks.table import Job
-    from sightline.geometry import Geometry
+    from sightline.core import Sample
+    from sightline.core.geometry import Geometry
     from sightline.maps import Maps
     from sightline.models import Model
-    from sightline.records import Sample
 
 __all__ = ["randomised_rows", "reference_rows", "steps_of"]
 

@@ -35,9 +35,9 @@ import torch
 from torch import nn
 
 from sightline.checks.stages import all_tensors
+from sightline.core import InputError
 from sightline.models.hooks import undisturbed
 from sightline.models.prototypes import PrototypeNetwork
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

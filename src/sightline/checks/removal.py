@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from sightline._threads import in_threads, threads_for
 from sightline.checks._filling import filled_in
+from sightline.core import InputError
+from sightline.core.choices import SIGNS
+from sightline.core.threads import in_threads, threads_for
 from sightline.maps.copies import score_copies
-from sightline.records import InputError
-from sightline.records.choices import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._ranks import centred_ranks
 
 if TYPE_CHECKING:

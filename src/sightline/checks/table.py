@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from sightline.records import UnknownNameError
-from sightline.registry import Registry
+from sightline.core import UnknownNameError
+from sightline.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sightline.core import Sample
     from sightline.models import Model
-    from sightline.records import Sample
 
 __all__ = [
     "BASELINES",

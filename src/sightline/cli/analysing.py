@@ -23,8 +23,8 @@ from sightline.cli.options import (
     SizeOption,
 )
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
-from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.core import InputError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,9 +33,9 @@ from sightline.cli import (
 )
 from sightline.cli._supervising import SUPERVISED, report_end, run_supervised
 from sightline.cli.printing import printable, show_log
-from sightline.records import SightlineError
-from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import (
+from sightline.core import SightlineError
+from sightline.core.errors import OutOfMemoryError
+from sightline.core.memory import (
     describe_error,
     find_memory_error,
     get_address_space_limit,

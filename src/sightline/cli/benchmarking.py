@@ -15,8 +15,8 @@ import typer
 from sightline.cli.option_words import DATA_EXAMPLE, data_choice, name_in_store, read_option
 from sightline.cli.options import DeviceOption, FitOption, FoundJsonOption, ModelOption
 from sightline.cli.printing import add_row, new_table, own_name, progress, show, show_json
-from sightline.records import InputError, MissingPackageError
-from sightline.records.words import counted
+from sightline.core import InputError, MissingPackageError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -14,8 +14,8 @@ from sightline.cli.options import TablesJsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json
 from sightline.cli.stores import frame_blocks, frame_records, note_lines
 from sightline.cli.studies import RunOptions, is_scored, run_and_watch, run_checked
-from sightline.records import InputError, SightlineError
-from sightline.records.words import counted
+from sightline.core import InputError, SightlineError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,8 @@ from sightline.cli.stores import (
     frame_blocks,
     frame_records,
 )
-from sightline.records import InputError
-from sightline.records.choices import By
+from sightline.core import InputError
+from sightline.core.choices import By
 
 if TYPE_CHECKING:
     import pandas as pd

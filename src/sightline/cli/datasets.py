@@ -9,8 +9,8 @@ import typer
 from sightline.cli.option_words import read_option
 from sightline.cli.printing import own_name, printable, progress, show, show_json
 from sightline.cli.tables import report_blocks
-from sightline.records import InputError
-from sightline.records.choices import Labelling
+from sightline.core import InputError
+from sightline.core.choices import Labelling
 
 if TYPE_CHECKING:
     from sightline.data import Dataset, Report

@@ -8,7 +8,7 @@ import typer
 from sightline.cli.detection_tables import comparison_blocks, result_blocks
 from sightline.cli.option_words import name_in_store
 from sightline.cli.printing import show, show_json, working
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from sightline.detection import DetectionResults, DetectorComparison

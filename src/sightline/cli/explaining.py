@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.cli.option_words import check_target, is_classless, read_target
-from sightline.records import Annotation, InputError, Sample, SightlineError, to_image_id
-from sightline.registry import Registry
+from sightline.core import Annotation, InputError, Sample, SightlineError, to_image_id
+from sightline.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

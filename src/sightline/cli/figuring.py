@@ -8,7 +8,7 @@ import typer
 from sightline.cli.explaining import Options
 from sightline.cli.option_words import ANNOTATIONS_HELP, number_or_word
 from sightline.cli.printing import progress, show
-from sightline.records import InputError
+from sightline.core import InputError
 
 __all__ = ["figure"]
 

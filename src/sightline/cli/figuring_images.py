@@ -10,7 +10,7 @@ import numpy as np
 from sightline.analysis.image_maps import ImageMap, maps_over, raster_over, score_over
 from sightline.cli.explaining import Made, Options, make_maps
 from sightline.cli.option_words import read_annotation_option
-from sightline.records import Annotation, InputError
+from sightline.core import Annotation, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -103,7 +103,7 @@ def draw_of_image(name: str, asked: Asked, move: Move) -> Drawn:
 
 def annotation_of(image: Path, annotations: str | None) -> Annotation | None:
     """Return what --annotations says of an image, found by its name."""
-    from sightline.records import to_image_id
+    from sightline.core import to_image_id
 
     if annotations is None:
         return None

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sightline.cli.printing import progress, show
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from sightline.report import Choice, Drawn

@@ -10,7 +10,7 @@ import typer
 from sightline.cli.option_words import DATA_EXAMPLE, data_choice, open_choice
 from sightline.cli.options import DeviceOption, DoneJsonOption
 from sightline.cli.printing import listed, own_name, progress, show, show_json
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from sightline.data import Dataset

@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError, SightlineError
+from sightline.core import InputError, SightlineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sightline.core import Annotation
     from sightline.data.choice import DataChoice
     from sightline.data.dataset import Dataset
     from sightline.maps.targets import Target
     from sightline.models import Model
-    from sightline.records import Annotation
 
 __all__ = [
     "ANNOTATIONS_HELP",

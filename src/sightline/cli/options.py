@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from sightline.records.choices import Fit
+from sightline.core.choices import Fit
 
 __all__ = [
     "ComparedLayerOption",

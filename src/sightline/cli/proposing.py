@@ -18,7 +18,7 @@ from sightline.cli.option_words import (
 )
 from sightline.cli.options import ComparedLayerOption, DeviceOption, FoundJsonOption
 from sightline.cli.printing import add_row, new_table, number, own_name, progress, show, show_json
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,8 +21,8 @@ from sightline.cli.stores import (
     note_lines,
     without_intervals,
 )
-from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.core import InputError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

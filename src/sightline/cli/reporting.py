@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sightline.cli.printing import progress, show, show_json
-from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.core import InputError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     from sightline.report import Report

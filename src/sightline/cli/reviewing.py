@@ -19,7 +19,7 @@ from sightline.cli.printing import (
     show,
     show_json,
 )
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.table import Table

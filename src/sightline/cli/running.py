@@ -11,8 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sightline.cli.printing import add_row, console, new_table, show, timespan
+from sightline.core.words import counted
 from sightline.executors import Run, Watch
-from sightline.records.words import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -13,8 +13,8 @@ from sightline.cli.option_words import (
 )
 from sightline.cli.printing import progress, show, show_json
 from sightline.cli.tables import notes, score_report, summary_table
-from sightline.records import InputError
-from sightline.records.choices import Channels, Sign, Ties, get_scoring_sign
+from sightline.core import InputError
+from sightline.core.choices import Channels, Sign, Ties, get_scoring_sign
 
 if TYPE_CHECKING:
     from sightline.data import MapFiles

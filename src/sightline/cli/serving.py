@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from sightline.cli.printing import show
-from sightline.records import InputError, MissingPackageError
+from sightline.core import InputError, MissingPackageError
 
 __all__ = ["serve"]
 

@@ -23,7 +23,7 @@ from sightline.cli.options import (
     SizeOption,
 )
 from sightline.cli.printing import own_name, progress, show, show_json
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from sightline.cli.stores import (
     frame_records,
     merged,
 )
-from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.core import InputError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

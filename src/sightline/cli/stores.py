@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number, timespan
-from sightline.records import InputError
-from sightline.records.words import counted, merge_counts
+from sightline.core import InputError
+from sightline.core.words import counted, merge_counts
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,8 +17,8 @@ from sightline.cli.stores import (
     skipped_lines,
     summary_blocks,
 )
-from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.core import InputError
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     from sightline.executors import Run
@@ -221,7 +221,7 @@ def _demo_prototypes(path: Path) -> str:
 def _demo_report(path: Path) -> list[str]:
     """Write the report of the demo; return where it is, or what is lacking for it."""
     from sightline.cli.reporting import report_lines
-    from sightline.records import MissingPackageError
+    from sightline.core import MissingPackageError
     from sightline.report import write_report
 
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sightline.cli.printing import progress, show, show_json
-from sightline.records.words import counted
+from sightline.core.words import counted
 
 if TYPE_CHECKING:
     from sightline.store.verify import Verified

@@ -9,8 +9,8 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sightline.records import InputError
-from sightline.records.kill_points import reach
+from sightline.core import InputError
+from sightline.core.kill_points import reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sightline.completion._nms import box_ious, box_parts
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sightline.records import Annotation, Region
+    from sightline.core import Annotation, Region
 
 __all__ = ["Like", "Prompt", "find_prompts", "rank"]
 

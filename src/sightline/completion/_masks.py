@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline import _raster
-from sightline._arrays import shape_of
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core import raster as _raster
+from sightline.core.arrays import shape_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from sightline._raster import Mask
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
+    from sightline.core.raster import Mask
 
 __all__ = ["grid_points", "image_shares", "mask_boxes", "on_image", "stability_scores"]
 

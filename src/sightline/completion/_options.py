@@ -6,7 +6,7 @@ from dataclasses import fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.completion.events import DRAWN, Conflict, Event, NotBlind, same_person
 from sightline.completion.states import counting_undos
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     import sqlite3

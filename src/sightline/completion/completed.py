@@ -18,11 +18,11 @@ from sightline.completion.states import (
     key_of,
     standing,
 )
+from sightline.core import Annotation, InputError
 from sightline.data.dataset import from_annotations
 from sightline.data.formats.checks import show
 from sightline.data.formats.plain import read_region
 from sightline.data.writing import region_record, write_annotations
-from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sightline.completion.events import Json, Stored
     from sightline.completion.journal import Item, Journal
-    from sightline.records import Region
+    from sightline.core import Region
 
 __all__ = [
     "Completed",
@@ -93,7 +93,7 @@ class Completed(NamedTuple):
 
     Examples
     --------
-    >>> from sightline.records import Annotation
+    >>> from sightline.core import Annotation
     >>> found = Completed({"a.jpg": Annotation("a.jpg")}, (), unfinished=2)
     >>> list(found.annotations), found.unfinished
     (['a.jpg'], 2)

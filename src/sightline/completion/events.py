@@ -27,10 +27,10 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, TypeAlias
 
+from sightline.core import InputError
 from sightline.data.formats.checks import as_object, located, show
 from sightline.data.formats.plain import read_region
 from sightline.data.writing import region_record
-from sightline.records import InputError
 
 __all__ = [
     "DRAWN",

@@ -10,20 +10,20 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from sightline.core import InputError
+from sightline.core.checks import MIN_IMAGES
 from sightline.data.annotations import parse_json
 from sightline.data.formats.checks import as_object, items, located, number, show, text
 from sightline.data.formats.lines import read_text
 from sightline.data.outputs import check_output, replacing
-from sightline.records import InputError
-from sightline.records.checks import MIN_IMAGES
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
+    from sightline.core import Sample
     from sightline.data.choice import DataChoice
     from sightline.data.dataset import Dataset
-    from sightline.records import Sample
 
 __all__ = [
     "FORMAT",

@@ -21,13 +21,13 @@ from sightline.completion._file import connect, make, review_file, transaction, 
 from sightline.completion.events import DRAWN, Conflict, Event, Stored, check_event, check_id
 from sightline.completion.gold import Gold, check_population
 from sightline.completion.states import Key, State, fold_key, key_of
+from sightline.core import Annotation, InputError, Taxonomy, UnknownNameError
+from sightline.core.kill_points import reach
 from sightline.data.choice import DataChoice
 from sightline.data.dataset import header_size
 from sightline.data.formats.checks import number, show, text
 from sightline.data.formats.plain import read_region
 from sightline.data.writing import region_record
-from sightline.records import Annotation, InputError, Taxonomy, UnknownNameError
-from sightline.records.kill_points import reach
 
 if TYPE_CHECKING:
     import os
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from sightline.completion.events import Json
     from sightline.completion.proposals import Proposal, Proposals
+    from sightline.core import Region, Sample
     from sightline.data.dataset import Dataset
-    from sightline.records import Region, Sample
 
 __all__ = ["Image", "Item", "Journal", "TaskRecord"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sightline.completion.proposals import Proposals
-    from sightline.records import Sample
+    from sightline.core import Sample
 
 __all__ = ["draw_proposals"]
 

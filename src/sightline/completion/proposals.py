@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.completion._settling import settle
+from sightline.core import Annotation, InputError, Region, UnknownNameError
 from sightline.data.annotations import parse_json, read_annotation_file
 from sightline.data.formats.checks import as_object, items, located, number, show, text
 from sightline.data.formats.coco import is_coco, read_coco
@@ -21,15 +22,14 @@ from sightline.data.formats.plain import read_region
 from sightline.data.outputs import check_output, replacing
 from sightline.data.problems import Problems
 from sightline.data.writing import region_record
-from sightline.records import Annotation, InputError, Region, UnknownNameError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
     from sightline.completion.proposers import Proposer
+    from sightline.core import Sample
     from sightline.data.dataset import Dataset
-    from sightline.records import Sample
 
 __all__ = ["FORMAT", "Proposal", "Proposals", "propose", "read_proposals", "write_proposals"]
 

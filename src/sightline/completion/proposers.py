@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sightline.registry import Registry
+from sightline.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sightline.completion.proposals import Proposal
-    from sightline.records import Sample
+    from sightline.core import Sample
 
 __all__ = ["PROPOSERS", "Proposer", "make_proposer"]
 

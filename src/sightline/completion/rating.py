@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sightline.completion.states import fold
-from sightline.records.checks import explain_few
+from sightline.core.checks import explain_few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sightline.completion.events import Event, same_person
 from sightline.completion.journal import TaskRecord
 from sightline.completion.states import Key, fold
+from sightline.core import InputError, UnknownNameError
 from sightline.data.formats.checks import show
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

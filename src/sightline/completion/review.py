@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from sightline.completion._rules import not_blind
 from sightline.completion.events import DRAWN, NotBlind, same_person
 from sightline.completion.states import Key, State, count_decisions, fold_key, key_of
+from sightline.core import InputError, UnknownNameError
 from sightline.data.formats.checks import show
 from sightline.data.writing import region_record
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from sightline.completion.events import Json, Stored

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.completion.completed import completed, review_facts
 from sightline.completion.gold import FORMAT, Gold
 from sightline.completion.journal import Journal
+from sightline.core import InputError
 from sightline.data.annotations import read_annotation_file
 from sightline.data.datasets import DATASETS
 from sightline.data.formats.checks import as_object, located, records, show, text, texts
 from sightline.data.formats.lines import read_text
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping
 
     from sightline.completion.completed import Which
-    from sightline.records import Annotation
+    from sightline.core import Annotation
 
 __all__ = ["Reviewed", "other_images", "read_reviewed", "shared_models"]
 

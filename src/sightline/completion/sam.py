@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from sightline import _raster
 from sightline.completion._likeness import Like, Prompt, find_prompts, rank
 from sightline.completion._masks import (
     grid_points,
@@ -22,11 +21,12 @@ from sightline.completion._nms import nms
 from sightline.completion._options import check_known, check_number, check_whole, check_word
 from sightline.completion.proposals import Proposal
 from sightline.completion.segmenters import Masks, Segmenter, last_level, load_segmenter
+from sightline.core import InputError, Region
+from sightline.core import raster as _raster
 from sightline.data.formats.shapes import encode_rle
 from sightline.models import Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import as_image
-from sightline.records import InputError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from sightline._raster import Mask
-    from sightline.geometry import Geometry
-    from sightline.records import Sample
+    from sightline.core import Sample
+    from sightline.core.geometry import Geometry
+    from sightline.core.raster import Mask
 
 __all__ = ["SamOptions", "SamProposer", "make"]
 

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from sightline.geometry import Geometry
+from sightline.core import InputError, UnknownNameError
+from sightline.core.geometry import Geometry
 from sightline.models import Model
 from sightline.models.huggingface import (
     CONFIG,
@@ -23,7 +24,6 @@ from sightline.models.huggingface import (
 from sightline.models.load import find_folder, usable_device
 from sightline.models.model import Output
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from sightline import _raster
 from sightline.completion._options import (
     check_known,
     check_number,
@@ -25,20 +24,21 @@ from sightline.completion._options import (
 )
 from sightline.completion._placing import find_places, unit_vectors
 from sightline.completion.proposals import Proposal
+from sightline.core import InputError, Region
+from sightline.core import raster as _raster
 from sightline.data.formats.shapes import encode_rle
 from sightline.maps.similar import patch_features
 from sightline.models import Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import as_image
-from sightline.records import InputError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from sightline.geometry import Geometry
-    from sightline.records import Sample
+    from sightline.core import Sample
+    from sightline.core.geometry import Geometry
 
 __all__ = ["SimilarityOptions", "SimilarityProposer", "make"]
 

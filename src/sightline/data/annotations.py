@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located, show
 from sightline.data.formats.coco import is_coco, read_coco
 from sightline.data.formats.drafts import AnnotationFile
@@ -16,14 +17,13 @@ from sightline.data.formats.lines import read_text
 from sightline.data.formats.plain import FORMAT, is_plain, read_plain
 from sightline.data.formats.table import COLUMNS, OPTIONAL, read_table
 from sightline.data.problems import Problems
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
+    from sightline.core import Annotation
     from sightline.data.formats.checks import Size
-    from sightline.records import Annotation
 
 __all__ = ["AnnotationFile", "parse_json", "read_annotation_file", "read_annotations"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sightline._arrays import shape_of
+from sightline.core import InputError, MapError
+from sightline.core.arrays import shape_of
 from sightline.data.mapfiles import match_images
 from sightline.metrics import METRICS, PERCENTILES, score_maps
-from sightline.records import InputError, MapError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from sightline.core import Annotation, Region
     from sightline.metrics import Scores
     from sightline.metrics.selection import Sign, Ties
-    from sightline.records import Annotation, Region
 
 __all__ = ["ImageScores", "Summary", "score_by_image"]
 
@@ -52,7 +52,7 @@ class Summary(NamedTuple):
     --------
     >>> import numpy as np
     >>> from sightline.data import score_by_image
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> door = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
     >>> score_by_image({"a": np.ones((4, 4))}, {"a": door}).summary()[0]
     Summary(metric='coverage', mean=0.5, chance=0.5, ceiling=1.0, n=1, undefined=0)
@@ -84,7 +84,7 @@ class ImageScores:
     --------
     >>> import numpy as np
     >>> from sightline.data import score_by_image
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> door = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
     >>> found = score_by_image({"a": np.ones((4, 4))}, {"a": door, "b": door})
     >>> found.frame["coverage"].tolist(), found.images_without_map
@@ -138,7 +138,7 @@ def score_by_image(
     --------
     >>> import numpy as np
     >>> from sightline.data import score_by_image
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> door = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
     >>> scores = score_by_image({"a": np.array([[3.0, 1.0]])}, {"a": door})
     >>> scores.frame[["image", "label", "coverage"]].values.tolist()

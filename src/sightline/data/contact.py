@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw
 
-from sightline._raster import mask_pixels
+from sightline.core import Annotation, InputError, Sample
+from sightline.core.raster import mask_pixels
 from sightline.data.drawing import (
     FAINT,
     INK,
@@ -20,7 +21,6 @@ from sightline.data.drawing import (
     shortened,
     write_picture,
 )
-from sightline.records import Annotation, InputError, Sample
 
 if TYPE_CHECKING:
     import os
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline._raster import Mask
+    from sightline.core import Region
+    from sightline.core.raster import Mask
     from sightline.data.dataset import Dataset
-    from sightline.records import Region
 
 __all__ = ["check_sheet_path", "contact_sheet", "write_contact_sheet"]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+from sightline.core import Annotation, InputError, Sample, Taxonomy, UnknownNameError
 from sightline.data.formats.plain import with_labels
 from sightline.data.images import image_size, inside, read_image
-from sightline.records import Annotation, InputError, Sample, Taxonomy, UnknownNameError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +178,7 @@ def from_annotations(
     Examples
     --------
     >>> from sightline.data import from_annotations
-    >>> from sightline.records import Annotation
+    >>> from sightline.core import Annotation
     >>> mine = from_annotations("mine", {"a": Annotation("a"), "b": Annotation("b")}, files={})
     >>> len(mine), mine.ids, mine[0].path
     (2, ('a', 'b'), None)

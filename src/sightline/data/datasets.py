@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
+from sightline.core.registry import Registry
 from sightline.data.formats.checks import check_flags, existing
 from sightline.data.problems import Problems
-from sightline.records import InputError
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     import os

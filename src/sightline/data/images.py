@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from sightline.records import InputError
-from sightline.records.errors import shown
-from sightline.records.memory import is_out_of_memory
-from sightline.records.paths import resolved
+from sightline.core import InputError
+from sightline.core.errors import shown
+from sightline.core.memory import is_out_of_memory
+from sightline.core.paths import resolved
 
 if TYPE_CHECKING:
     import os
@@ -70,7 +70,7 @@ def inside(root: str | os.PathLike[str], name: str) -> Path:
     >>> inside("data", "a/../../secret.jpg")
     Traceback (most recent call last):
         ...
-    sightline.records.errors.InputError: 'a/../../secret.jpg' leaves the folder data
+    sightline.core.errors.InputError: 'a/../../secret.jpg' leaves the folder data
     """
     path = Path(root, name)
     try:

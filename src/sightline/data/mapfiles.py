@@ -20,17 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from sightline.core import InputError, to_image_id
+from sightline.core.choices import CHANNELS, SIGNS
+from sightline.core.geometry import Geometry
+from sightline.core.memory import is_out_of_memory
 from sightline.data.images import MAX_PIXELS
-from sightline.geometry import Geometry
 from sightline.metrics import reduce_channels
-from sightline.records import InputError, to_image_id
-from sightline.records.choices import CHANNELS, SIGNS
-from sightline.records.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from sightline.records.choices import Channels
+    from sightline.core.choices import Channels
 
 __all__ = ["MapFiles", "Matches", "match_images", "open_maps"]
 

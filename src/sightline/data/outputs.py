@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sightline.records import InputError
-from sightline.records.kill_points import reach
+from sightline.core import InputError
+from sightline.core.kill_points import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

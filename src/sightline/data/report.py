@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import Annotation, InputError
 from sightline.data.dataset import header_size
 from sightline.data.images import is_image
 from sightline.data.problems import Problem
-from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from sightline.core import Sample, Taxonomy
     from sightline.data.dataset import Dataset
-    from sightline.records import Sample, Taxonomy
 
     _Size = tuple[int, int]
 
@@ -176,7 +176,7 @@ class Report:
     Examples
     --------
     >>> from sightline.data import from_annotations, inspect_dataset
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> one = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 0.5)),))
     >>> both = {"a": one, "b": Annotation("b")}
     >>> report = inspect_dataset(from_annotations("mine", both, files={}))
@@ -261,7 +261,7 @@ def inspect_dataset(
     Examples
     --------
     >>> from sightline.data.dataset import from_annotations
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> parts = (Region("door", box=(0, 0, 0.5, 0.5)), Region("door", box=(0.5, 0, 1.0, 1.0)))
     >>> church = Annotation("a.jpg", regions=parts)
     >>> report = inspect_dataset(from_annotations("mine", {"a.jpg": church}, files={}))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sightline.core import InputError, Taxonomy, to_image_id
 from sightline.data.dataset import Dataset
 from sightline.data.formats._written import WrittenImage
 from sightline.data.formats.checks import located, show
@@ -14,15 +15,14 @@ from sightline.data.formats.coco_writer import coco_content
 from sightline.data.formats.plain_writer import plain_content, region_record
 from sightline.data.outputs import check_output, replacing
 from sightline.data.readers._image_files import leaves
-from sightline.records import InputError, Taxonomy, to_image_id
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from sightline.core import Annotation, Sample
     from sightline.data.formats._written import Json
-    from sightline.records import Annotation, Sample
 
 __all__ = ["region_record", "write_annotations"]
 

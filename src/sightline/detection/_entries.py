@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class Rows(NamedTuple):
         ...     np.array([False, False, True]), "score", "must be finite", np.array([0, 0, np.inf])
         ... )
         Traceback (most recent call last):
-        sightline.records.errors.InputError: detections: image 'b', entry 0: score must be finite;
+        sightline.core.errors.InputError: detections: image 'b', entry 0: score must be finite;
         got inf
         """
         if wrong.any():

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import is_torch, to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import is_torch, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def check_ids(name: str, values: Sequence[Any]) -> None:
 
     >>> check_ids("class id", [1, None])
     Traceback (most recent call last):
-    sightline.records.errors.InputError: class id must be an integer or a string; got None
+    sightline.core.errors.InputError: class id must be an integer or a string; got None
     """
     kinds = set(map(type, values))
     if kinds <= {int} or kinds <= {str}:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline._compiling import compiled
+from sightline.core.compilation import compiled
 
 Array = Any
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._entries import Rows, one_id, to_xywh
 from sightline.detection._items import as_number, box_column, plain
 from sightline.detection.columns import Detections, GroundTruth
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

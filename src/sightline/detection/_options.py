@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

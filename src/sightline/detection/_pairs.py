@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import shape_of
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.dataset import header_size
 from sightline.data.readers._yolo_files import class_names, find_config, read_config
 from sightline.detection.columns import Detections, GroundTruth, Picture
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sightline.core import Region, Sample
     from sightline.data.dataset import Dataset
     from sightline.detection.columns import Rle
-    from sightline.records import Region, Sample
 
 __all__ = ["region_detections", "region_ground_truth"]
 

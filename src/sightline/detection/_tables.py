@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
+from sightline.core.checks import check_choice
 from sightline.detection._entries import check_form, to_xywh
 from sightline.detection._items import (
     check_ids,
@@ -24,8 +26,6 @@ from sightline.detection._items import (
 )
 from sightline.detection._options import check_number
 from sightline.detection.columns import Pixel
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._compiling import announce_compilation, compiled
-from sightline._threads import in_threads
+from sightline.core import InputError
+from sightline.core.compilation import announce_compilation, compiled
+from sightline.core.threads import in_threads
 from sightline.detection.coco import places_of
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._entries import check_form, image_ids
 from sightline.detection.columns import Detections, GroundTruth, same_kind
 from sightline.detection.reading import as_ground_truth, as_tables, has_image_ids
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ class DetectionAccumulator:
     2
     >>> gathered.update({"a": []}, {"a": []})
     Traceback (most recent call last):
-    sightline.records.errors.InputError: each image must be given once; image 'a' was given before
+    sightline.core.errors.InputError: each image must be given once; image 'a' was given before
     """
 
     def __init__(

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
-from sightline._arrays import shape_of
+from sightline.core import InputError
+from sightline.core.arrays import shape_of
+from sightline.core.checks import check_choice
 from sightline.detection._items import check_ids, plain
 from sightline.detection._options import check_number, read_numbers
 from sightline.detection._tables import by_score
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sightline._arrays import divide, shape_of, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import divide, shape_of, to_numpy
+from sightline.core.checks import check_choice
 from sightline.detection._options import read_numbers
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

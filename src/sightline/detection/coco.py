@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sightline._arrays import shape_of
-from sightline._compiling import announce_compilation
-from sightline._threads import in_threads, threads_for
+from sightline.core import InputError
+from sightline.core.arrays import shape_of
+from sightline.core.compilation import announce_compilation
+from sightline.core.threads import in_threads, threads_for
 from sightline.detection import _kernels as kernels
 from sightline.detection._options import at_threshold, find_threshold
 from sightline.detection.columns import Detections, GroundTruth, same_kind
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
 from sightline.detection.masks import mask_areas, read_mask
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,7 +220,7 @@ class Detections:
         [20.0]
         >>> Detections.from_arrays([7], ["cat"], [[0, 0, -4, 5]], [0.9])
         Traceback (most recent call last):
-        sightline.records.errors.InputError: detections: box must have a width and a height of at
+        sightline.core.errors.InputError: detections: box must have a width and a height of at
         least 0; row 0 is [0.0, 0.0, -4.0, 5.0]
         """
         what = "detections"

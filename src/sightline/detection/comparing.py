@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._weighted import Cell, cells
 from sightline.detection.coco import (
     IOU_THRESHOLDS,
@@ -33,7 +34,6 @@ from sightline.detection.intervals import (
     supports,
     weighted_figures,
 )
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

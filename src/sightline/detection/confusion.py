@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import divide
+from sightline.core import InputError
+from sightline.core.arrays import divide
+from sightline.core.checks import check_choice
 from sightline.detection._items import check_ids, check_one_kind, plain
 from sightline.detection._options import check_number, check_share
 from sightline.detection._pairs import Pairs, close_pairs, skipped, take
 from sightline.detection._tables import Scene, by_score, read_scene
 from sightline.detection.ap import ClassCounts
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

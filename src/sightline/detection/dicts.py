@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sightline._arrays import is_torch, shape_of, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import is_torch, shape_of, to_numpy
 from sightline.detection._entries import Rows, check_form, image_ids, one_id, to_xywh
 from sightline.detection._lists import checked_boxes
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.masks import mask_boxes, read_mask
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,7 +102,7 @@ def dict_detections(
     ['a']
     >>> dict_detections([{"boxes": [[0, 0, 4, 5]], "labels": [1]}])
     Traceback (most recent call last):
-    sightline.records.errors.InputError: detections: image 0: scores must be there; its keys are
+    sightline.core.errors.InputError: detections: image 0: scores must be there; its keys are
     boxes, labels
     """
     read = _Reader("detections", predictions, images, box_format, masks)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._options import check_share
 from sightline.detection._pairs import Pairs, close_pairs, first_of_each, skipped
 from sightline.detection._tables import by_score, read_scene
 from sightline.detection.ap import calculate_ap_per_class, curves_in_order
 from sightline.detection.matching import match_scene
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

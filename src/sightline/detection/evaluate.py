@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from sightline.core import InputError
+from sightline.core.checks import check_choice
 from sightline.detection.coco import (
     IOU_THRESHOLDS,
     MAX_DETS,
@@ -23,8 +25,6 @@ from sightline.detection.reading import as_tables
 from sightline.detection.results import DetectionResults, Settings
 from sightline.detection.sizes import SIZE_RANGES as PLAIN_SIZES
 from sightline.detection.sizes import check_sizes as check_plain_sizes
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,7 +170,7 @@ def check_intervals(
     --------
     >>> check_intervals(ci=95)
     Traceback (most recent call last):
-    sightline.records.errors.InputError: confidence must lie between 0 and 1; got 95
+    sightline.core.errors.InputError: confidence must lie between 0 and 1; got 95
     """
     if ci is None:
         return

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._threads import in_threads, threads_for
+from sightline.core import InputError
+from sightline.core.threads import in_threads, threads_for
 from sightline.detection._options import find_threshold
 from sightline.detection._weighted import LANES, Cell, cells, check_same_evaluation, perfect
 from sightline.detection.coco import ROWS_PER_THREAD
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._threads import threads_for
+from sightline.core import InputError
+from sightline.core.checks import check_confidence
+from sightline.core.threads import threads_for
 from sightline.detection._options import at_threshold
 from sightline.detection._weighted import (
     LANES,
@@ -38,8 +40,6 @@ from sightline.detection.coco import (
     check_limits,
     check_recall_points,
 )
-from sightline.records import InputError
-from sightline.records.checks import check_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.detection import _kernels as kernels
-from sightline.records import InputError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ def read_mask(found: Any, size: Size | None = None) -> Rle:
     {'size': [2, 3], 'counts': b'15'}
     >>> read_mask({"size": [2, 3], "counts": "16"})
     Traceback (most recent call last):
-    sightline.records.errors.InputError: must have counts that add up to 2 × 3 pixels; got 7
+    sightline.core.errors.InputError: must have counts that add up to 2 × 3 pixels; got 7
     """
     if isinstance(found, dict) and isinstance(found.get("counts"), (str, bytes)):
         return _compressed(found)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sightline.core import InputError
+from sightline.core.checks import check_choice
 from sightline.detection._options import check_share
 from sightline.detection._pairs import Pairs, close_pairs, first_of_each, take
 from sightline.detection._tables import by_score, read_scene
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._entries import check_form, image_ids
 from sightline.detection._lists import list_detections, list_ground_truth
 from sightline.detection.columns import Detections, GroundTruth, same_kind
 from sightline.detection.dicts import dict_detections, dict_ground_truth, own_image_ids
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from sightline.detection._entries import BoxForm

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._options import at_threshold, find_threshold
 from sightline.detection.ap import (
     BestF1,
@@ -26,7 +27,6 @@ from sightline.detection.columns import as_extents
 from sightline.detection.confusion import ConfusionMatrix, Matching, generate_confusion_matrix
 from sightline.detection.errors import ErrorTypes, error_types
 from sightline.detection.sizes import calculate_map_by_size
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection._options import check_number, check_share
 from sightline.detection._tables import read_scene
 from sightline.detection.ap import calculate_ap_per_class, calculate_map, matches_pr_data
 from sightline.detection.matching import match_scene
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

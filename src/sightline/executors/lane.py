@@ -10,9 +10,9 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import SightlineError
-from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import describe_error, is_out_of_memory
+from sightline.core import SightlineError
+from sightline.core.errors import OutOfMemoryError
+from sightline.core.memory import describe_error, is_out_of_memory
 from sightline.runner.threads import planned_threads
 from sightline.runner.work import BadImageError
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError, MissingPackageError
 from sightline.executors.lane import TICK
 from sightline.executors.run import RunError
-from sightline.records import InputError, MissingPackageError
 from sightline.runner.threads import THREADS
 from sightline.store.lock import hold, is_held
 

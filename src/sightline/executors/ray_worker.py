@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.executors.lane import TICK, Failed, Finished, Lane, Left
 from sightline.executors.ray_notes import Notes
-from sightline.records import InputError
 from sightline.runner import Done, Shelf, Task, Worker
 from sightline.runner.manifest import package_versions
 from sightline.store import Store

@@ -11,11 +11,11 @@ from threading import Event
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core import InputError, SightlineError
+from sightline.core.errors import OutOfMemoryError
 from sightline.executors.lane import Failed, Finished
 from sightline.executors.local import Outcome, execute
 from sightline.executors.progress import Run, Watch
-from sightline.records import InputError, SightlineError
-from sightline.records.errors import OutOfMemoryError
 from sightline.runner import Plan, Shelf, plan_study
 from sightline.runner.manifest import manifest_of, package_versions, timestamp
 from sightline.runner.probe import expect

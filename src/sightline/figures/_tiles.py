@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError, MapError
+from sightline.core.choices import SIGNS
 from sightline.figures.panels import panels
 from sightline.figures.style import BLACK, COLOURS, GREY, LIGHT, figure_of, new_figure, shown
 from sightline.metrics import resolve_sign
-from sightline.records import InputError, MapError
-from sightline.records.choices import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import fit, plural, sentences
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import short_names
 from sightline.figures.panels import cell_axes
 from sightline.figures.style import BLACK, axes_for, figure_of, house_style, title
-from sightline.records import InputError
 from sightline.stats._order import leaf_order
 
 if TYPE_CHECKING:

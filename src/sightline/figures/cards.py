@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sightline.core.registry import Registry
 from sightline.figures import (
     agreement,
     checks,
@@ -18,7 +19,6 @@ from sightline.figures import (
     ranking,
     removal,
 )
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     from sightline.figures.card import FigureCard

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.checks.table import RELIABLE, UNRELIABLE
+from sightline.core import InputError, UnknownNameError
+from sightline.core.checks import MIN_IMAGES
 from sightline.figures._scored import (
     BEYOND_AXIS,
     GRID,
@@ -45,8 +47,6 @@ from sightline.figures.panels import (
     text_inches,
 )
 from sightline.figures.style import BLACK, COLOURS, GREY, axes_for, figure_of, house_style, title
-from sightline.records import InputError, UnknownNameError
-from sightline.records.checks import MIN_IMAGES
 from sightline.stats import compare_groups, interval
 
 if TYPE_CHECKING:

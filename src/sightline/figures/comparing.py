@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import (
     BEYOND_AXIS,
     CEILING,
@@ -60,7 +61,6 @@ from sightline.figures.style import (
     shown,
     title,
 )
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

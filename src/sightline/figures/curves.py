@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import collect_column, describe_beyond, select_axis_values
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
@@ -25,7 +26,6 @@ from sightline.figures.lines import (
 )
 from sightline.figures.panels import band, bars, legend_beside, share_axes, text_inches
 from sightline.figures.style import BLACK, GREY, axes_for, figure_of, house_style, title
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

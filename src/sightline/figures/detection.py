@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.detection import ERROR_TYPES, calculate_ap
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import counts_words
@@ -27,7 +28,6 @@ from sightline.figures.style import (
     shown,
     title,
 )
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import BEYOND_AXIS, find_dot_limits, one_sentence, place_dot
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import Look, counts_words, filled_table, numbers, short_names
 from sightline.figures.panels import bars, legend_beside, name_rows, shifts, text_inches
 from sightline.figures.style import BLACK, COLOURS, GREY, axes_for, figure_of, house_style, title
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import BEYOND_AXIS, select_axis_values
 from sightline.figures._tiles import (
     ANNOTATED,
@@ -65,7 +66,6 @@ from sightline.figures.style import (
     shown,
 )
 from sightline.metrics import iou_ceiling, iou_chance
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.checks.table import RELIABLE, UNRELIABLE, guide_of
+from sightline.core import InputError
 from sightline.figures._tiles import (
     ANNOTATED,
     KEY,
@@ -45,7 +46,6 @@ from sightline.figures._tiles import (
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import as_table, counts_words, line_names, numbers, short_names
 from sightline.figures.style import BLACK, COLOURS, GREY, LIGHT, house_style, shown
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import collect_column, describe_beyond, select_axis_values
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
@@ -18,7 +19,6 @@ from sightline.figures.lines import (
 )
 from sightline.figures.panels import bars, legend_beside, text_inches
 from sightline.figures.style import BLACK, axes_for, figure_of, house_style, title
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

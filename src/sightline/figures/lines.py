@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
+from sightline.core.words import merge_counts
 from sightline.figures.style import COLOURS, GREY, shown
 from sightline.metrics import METRICS
-from sightline.records import InputError
-from sightline.records.words import merge_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -151,7 +151,7 @@ def as_table(given: Table, what: str, needed: Iterable[str]) -> pd.DataFrame:
     >>> as_table({"x": [1]}, "curves", ["x", "value"])
     Traceback (most recent call last):
         ...
-    sightline.records.errors.InputError: curves must have a column 'value'; it has x
+    sightline.core.errors.InputError: curves must have a column 'value'; it has x
     """
     import pandas as pd
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import GRID
 from sightline.figures.style import BLACK, GREY, axes_for, house_style, new_figure
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import fit, plural, sentences
 from sightline.figures._tiles import Label, Plan, as_map, as_picture, heat, lay_out, show_picture
 from sightline.figures.card import FigureCard
@@ -24,7 +25,6 @@ from sightline.figures.style import (
 )
 from sightline.prototypes.dropping import largest_drops
 from sightline.prototypes.nature import ALL
-from sightline.records import InputError
 from sightline.stats import interval
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures._scored import (
     GRID,
     are_baselines,
@@ -47,7 +48,6 @@ from sightline.figures.style import (
     title,
 )
 from sightline.metrics import METRICS
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError, UnknownNameError
 from sightline.figures._scored import (
     BEYOND_AXIS,
     describe_beyond,
@@ -37,7 +38,6 @@ from sightline.figures.style import (
     new_figure,
     title,
 )
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ from zlib import Z_RLE
 
 import numpy as np
 
-from sightline.records import InputError, MissingPackageError
+from sightline.core import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     import os

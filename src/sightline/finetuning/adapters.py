@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from sightline.core import InputError, MissingPackageError
 from sightline.finetuning.saving import write_tensors
 from sightline.models.variants import ADAPTER
-from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core import InputError
 from sightline.data import Dataset
 from sightline.finetuning.adapters import adapted_weights, add_adapters, save_adapters
 from sightline.finetuning.images import (
@@ -38,7 +39,6 @@ from sightline.models.variants import (
     weight_digests,
     weights_digest,
 )
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from PIL import Image
 
+from sightline.core import Annotation, InputError, Sample
 from sightline.data import Dataset, facade_of
 from sightline.data.images import ENDINGS
-from sightline.records import Annotation, InputError, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

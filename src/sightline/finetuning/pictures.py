@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from sightline.core import InputError
 from sightline.maps.memory import SHARE, free_memory
 from sightline.models.hooks import undisturbed
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from sightline.core import InputError
 from sightline.models.recipes import RECIPE, is_variant
 from sightline.models.variants import ADAPTER, DELTA, HEAD
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+from sightline.core import InputError
 from sightline.models.recipes import STRATEGIES
-from sightline.records import InputError
 
 __all__ = ["Settings"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.maps.weights import fused_weights, weighted_rows
 from sightline.models.attention import Heads, seen_attention, seen_pooling
-from sightline.records import InputError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

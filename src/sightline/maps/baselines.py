@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from sightline.core import InputError
 from sightline.maps.methods import Found, Request, number, random_of, register
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
     from sightline.maps.maps import Maps
     from sightline.models import Inputs, Model
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.records import InputError
-from sightline.records.errors import shown
+from sightline.core import InputError
+from sightline.core.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +38,7 @@ def checked_box(box: Any, width: int, height: int) -> NDArray[np.float64]:
     [10.0, 20.0, 30.0, 40.0]
     >>> checked_box((10, 20, 130, 40), 100, 80)
     Traceback (most recent call last):
-    sightline.records.errors.InputError: box must be x0, y0, x1, y1 in pixels of the image
+    sightline.core.errors.InputError: box must be x0, y0, x1, y1 in pixels of the image
     (100 x 80) and lie inside it, got 10, 20, 130, 40
     """
     wanted = f"box must be x0, y0, x1, y1 in pixels of the image ({width} x {height})"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.maps.heads import linear_head
 from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.models.hooks import first_tensor, outputs
-from sightline.records import InputError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

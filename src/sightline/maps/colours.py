@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,21 +9,21 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from sightline.core import InputError
+from sightline.core.errors import shown
+from sightline.core.registry import Registry
 from sightline.maps.boxes import checked_box, show_box
 from sightline.maps.methods import METHODS, Found, Request, register
 from sightline.maps.perturbation import rise_maps
 from sightline.maps.targets import Goal, first_of, needs_classes
 from sightline.models.preprocess import as_image
-from sightline.records import InputError
-from sightline.records.errors import shown
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
     from sightline.maps.methods import Method
     from sightline.models import Detections, Inputs, Model, Output
     from sightline.models.preprocess import ImageLike

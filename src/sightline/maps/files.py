@@ -9,10 +9,10 @@ from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 
+from sightline.core import InputError, to_image_id
+from sightline.core.errors import shown
 from sightline.data.outputs import check_output, replacing
 from sightline.maps.maps import Maps
-from sightline.records import InputError, to_image_id
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
 
 __all__ = ["WrittenMaps", "can_be_scored", "check_maps_path", "covers_image", "write_maps"]
 

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from sightline.core import InputError
 from sightline.maps.methods import Found, Request, asked_goal, register
 from sightline.models.hooks import running
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
+from sightline.core import InputError, MissingPackageError
+from sightline.core.errors import shown
 from sightline.maps.methods import (
     Found,
     Request,
@@ -19,8 +21,6 @@ from sightline.maps.methods import (
     whole_number,
 )
 from sightline.maps.noise import draw_noise, noise_source
-from sightline.records import InputError, MissingPackageError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.maps.fullgrad import bias_like, bias_of
 from sightline.maps.gradient import plain_image
 from sightline.maps.methods import Found, Request, asked_goal, number, register
 from sightline.maps.relu import CURVES, LINEAR, POOLS, leaves
 from sightline.models.hooks import running
-from sightline.records import InputError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

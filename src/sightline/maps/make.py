@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.maps.detections import check_detection
 from sightline.maps.maps import Maps, grid_geometries
 from sightline.maps.memory import choose_batch
@@ -19,8 +21,6 @@ from sightline.maps.targets import Goal, Target, needs_classes, read_target
 from sightline.models import Inputs, Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import ImageLike, as_images
-from sightline.records import InputError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
     from sightline.maps.passes import Passed
 
 __all__ = ["Made", "Wanted", "explain", "make_maps"]

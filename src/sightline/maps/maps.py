@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sightline.geometry import Geometry
-from sightline.records import InputError
-from sightline.records.errors import shown
+from sightline.core import InputError
+from sightline.core.errors import shown
+from sightline.core.geometry import Geometry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from sightline.records.choices import Sign
+    from sightline.core.choices import Sign
 
 __all__ = ["Maps", "grid_geometries"]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import torch
 
+from sightline.core import InputError
+from sightline.core.errors import shown
+from sightline.core.limits import PARAMETER_LIMITS
+from sightline.core.registry import Registry, over_defaults
 from sightline.maps.heads import linear_head
-from sightline.records import InputError
-from sightline.records.errors import shown
-from sightline.records.limits import PARAMETER_LIMITS
-from sightline.registry import Registry, over_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from torch import Tensor
 
+    from sightline.core.choices import Sign
     from sightline.maps.maps import Maps
     from sightline.maps.passes import Passed
     from sightline.maps.targets import Goal
     from sightline.models import Inputs, Model
-    from sightline.records.choices import Sign
 
 __all__ = [
     "Found",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.maps.copies import score_copies
 from sightline.maps.gradient import COLOURS, plain_image
 from sightline.maps.methods import (
@@ -20,8 +22,6 @@ from sightline.maps.methods import (
     whole_number,
 )
 from sightline.maps.targets import Classes, Goal
-from sightline.records import InputError
-from sightline.records.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

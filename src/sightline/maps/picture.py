@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.data.drawing import (
     FAINT,
     Block,
@@ -22,14 +23,13 @@ from sightline.maps.colours import MANY, Scale, covered, overlay
 from sightline.maps.files import covers_image
 from sightline.maps.maps import Maps
 from sightline.models.preprocess import ImageLike, as_image, as_images
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
 
 __all__ = ["arrange_maps", "class_words", "draw_maps"]
 

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from sightline.core import InputError
 from sightline.maps.gradient import farthest, gradient_of, plain_image
 from sightline.maps.methods import RELUS, Found, Request, asked_goal, number, register
 from sightline.models.hooks import functions, running
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from sightline import _raster
+from sightline.core import InputError, Region
+from sightline.core import raster as _raster
 from sightline.maps.boxes import checked_box
 from sightline.maps.maps import Maps, grid_geometries
 from sightline.models import Model, load_model
 from sightline.models.hooks import first_tensor, outputs, undisturbed
 from sightline.models.preprocess import ImageLike, as_image, as_images
-from sightline.records import InputError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
     from sightline.models import Inputs
 
 __all__ = ["as_region", "patch_features", "region_feature", "similarity"]

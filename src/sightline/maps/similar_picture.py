@@ -15,8 +15,8 @@ from sightline.models.preprocess import ImageLike, as_image
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sightline.core import Region
     from sightline.maps.maps import Maps
-    from sightline.records import Region
 
 __all__ = ["draw_similarity"]
 

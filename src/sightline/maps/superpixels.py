@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
+from sightline.core import MissingPackageError
 from sightline.maps.copies import score_copies
 from sightline.maps.methods import Found, Request, number, random_of, register, whole_number
 from sightline.maps.perturbation import COVER, clean_scores, cover_of
-from sightline.records import MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from sightline.records import InputError, Sample
-from sightline.records.errors import shown
+from sightline.core import InputError, Sample
+from sightline.core.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from sightline._arrays import has_triton
+from sightline.core.arrays import has_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ import math
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
-from sightline._arrays import Array, as_array, is_torch, namespace, shape_of
+from sightline.core import InputError, MapError
+from sightline.core.arrays import Array, as_array, is_torch, namespace, shape_of
+from sightline.core.checks import check_choice
 from sightline.metrics.fixations import ADVICE, is_made_of_points
 from sightline.metrics.selection import Sign, Threshold
-from sightline.records import InputError, MapError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,7 +217,7 @@ def resolve_sign(maps: Any, /, sign: Sign | None = None, *, first: int = 0) -> S
     >>> resolve_sign([[-0.5, 0.5]])
     Traceback (most recent call last):
     ...
-    sightline.records.errors.MapError: map 0 has negative values (smallest -0.5): ...
+    sightline.core.errors.MapError: map 0 has negative values (smallest -0.5): ...
     """
     if sign is not None:
         check_choice("sign", sign, get_args(Sign))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sightline._arrays import Array, divide, namespace
+from sightline.core.arrays import Array, divide, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

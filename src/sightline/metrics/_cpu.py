@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._compiling import announce_compilation
-from sightline._threads import by_workers, threads_for
+from sightline.core.compilation import announce_compilation
+from sightline.core.threads import by_workers, threads_for
 from sightline.metrics import _kernels as kernels
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected

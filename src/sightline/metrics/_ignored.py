@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import Array, is_torch, namespace, to_numpy
+from sightline.core import MapError
+from sightline.core.arrays import Array, is_torch, namespace, to_numpy
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import Counts, join, take
 from sightline.metrics._regions import alike
-from sightline.records import MapError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

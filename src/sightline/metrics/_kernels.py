@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline._compiling import compiled, compiled_sums
+from sightline.core.compilation import compiled, compiled_sums
 
 Array = Any
 Number = Any

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from sightline._arrays import Array, namespace, nan_where, share
+from sightline.core import InputError
+from sightline.core.arrays import Array, namespace, nan_where, share
 from sightline.metrics._border import check_density
 from sightline.metrics._ignored import each_kept, without
 from sightline.metrics._regions import alike
@@ -16,7 +17,6 @@ from sightline.metrics.fixations import ADVICE, is_made_of_points
 from sightline.metrics.location import dilate
 from sightline.metrics.selection import Threshold
 from sightline.metrics.spec import Facts, MetricSpec
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

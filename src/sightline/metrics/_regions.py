@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
-from sightline._raster import mask_pixels
+from sightline.core import Annotation, InputError
+from sightline.core.arrays import shape_of, to_numpy
+from sightline.core.raster import mask_pixels
 from sightline.metrics.fixations import ADVICE, is_made_of_points
-from sightline.records import Annotation, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from sightline.records import Region
+    from sightline.core import Region
 
 __all__ = ["RegionTable", "alike"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sightline._arrays import is_torch, to_numpy
+from sightline.core import InputError, row_schema
+from sightline.core.arrays import is_torch, to_numpy
 from sightline.metrics.selection import Threshold
 from sightline.metrics.spec import METRICS
-from sightline.records import InputError, row_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._compiling import compiled
+from sightline.core.compilation import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from sightline._arrays import has_triton
+from sightline.core.arrays import has_triton
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected, join
 from sightline.metrics.selection import HUGE, ROUNDING, SHRINK

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import to_numpy
+from sightline.core.checks import check_choice
 from sightline.metrics._border import (
     apply_sign,
     check_finite,
@@ -21,8 +23,6 @@ from sightline.metrics._border import (
 )
 from sightline.metrics.overlap import compute_iou, threshold_attention
 from sightline.metrics.ranking import compute_average_precision
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

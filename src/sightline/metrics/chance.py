@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sightline._arrays import Array, as_array, divide, is_torch, namespace, nan_where, to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import Array, as_array, divide, is_torch, namespace, nan_where, to_numpy
 
 __all__ = [
     "average_precision_random",

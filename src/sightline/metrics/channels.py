@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline._arrays import Array, namespace, shape_of
+from sightline.core import InputError
+from sightline.core.arrays import Array, namespace, shape_of
+from sightline.core.checks import check_choice
+from sightline.core.choices import CHANNELS
 from sightline.metrics._border import RGB, check_maps
-from sightline.records import InputError
-from sightline.records.checks import check_choice
-from sightline.records.choices import CHANNELS
 
 if TYPE_CHECKING:
-    from sightline.records.choices import Channels
+    from sightline.core.choices import Channels
 
 __all__ = ["reduce_channels"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sightline._arrays import Array, namespace
+from sightline.core.arrays import Array, namespace
 from sightline.metrics._border import of_map
 from sightline.metrics.selection import energy_of
 

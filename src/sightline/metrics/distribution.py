@@ -13,8 +13,8 @@ import math
 import warnings
 from typing import Any
 
-from sightline._arrays import Array, namespace, to_numpy
-from sightline._raster import soft_target
+from sightline.core.arrays import Array, namespace, to_numpy
+from sightline.core.raster import soft_target
 from sightline.metrics._border import (
     against,
     check_counts,

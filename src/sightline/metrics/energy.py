@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sightline._arrays import Array, divide, namespace
+from sightline.core.arrays import Array, divide, namespace
 from sightline.metrics._border import against
 from sightline.metrics.selection import energy_of
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from sightline._arrays import Array, is_torch, namespace, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import Array, is_torch, namespace, to_numpy
+from sightline.core.checks import check_choice
+from sightline.core.choices import CHANNELS
 from sightline.metrics._border import (
     check_channels,
     check_counts,
@@ -29,9 +32,6 @@ from sightline.metrics.channels import reduce_channels
 from sightline.metrics.scores import Scores, fill
 from sightline.metrics.selection import PERCENTILES, Sign, Threshold, Ties, parse_selection
 from sightline.metrics.spec import METRICS
-from sightline.records import InputError
-from sightline.records.checks import check_choice
-from sightline.records.choices import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sightline.records.choices import Channels
+    from sightline.core.choices import Channels
 
 __all__ = ["compute_all_metrics", "parse_metric", "score_maps"]
 

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline._arrays import is_torch, namespace
+from sightline.core import InputError, Taxonomy
+from sightline.core.arrays import is_torch, namespace
+from sightline.core.checks import ALL_EQUAL, check_confidence, explain_few
 from sightline.metrics._border import check_maps
 from sightline.metrics.chance import iou_ceiling, iou_chance
 from sightline.metrics.overlap import IoU, compute_iou, compute_recall
-from sightline.records import InputError, Taxonomy
-from sightline.records.checks import ALL_EQUAL, check_confidence, explain_few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sightline._arrays import Array
+    from sightline.core import Annotation
+    from sightline.core.arrays import Array
     from sightline.metrics.selection import Sign, Ties
-    from sightline.records import Annotation
 
 __all__ = [
     "FeatureScore",
@@ -46,7 +46,7 @@ class RegionIoU:
     --------
     >>> import numpy as np
     >>> from sightline.metrics import compute_per_bbox_iou
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> door = Annotation("a", regions=(Region("door", box=(0.5, 0.5, 1, 1)),))
     >>> compute_per_bbox_iou(np.eye(4), door, 75)
     [RegionIoU(label='door', iou=0.3333333333333333, chance=0.14285714285714285, ceiling=1.0)]
@@ -82,7 +82,7 @@ def compute_image_iou(
     --------
     >>> import numpy as np
     >>> from sightline.metrics import compute_image_iou
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> left = Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)),))
     >>> compute_image_iou(np.array([[4.0, 3.0, 2.0, 1.0]]), left, 75).iou
     np.float64(0.5)
@@ -113,7 +113,7 @@ def compute_per_bbox_iou(
     --------
     >>> import numpy as np
     >>> from sightline.metrics import compute_per_bbox_iou
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> sides = Region("left", box=(0, 0, 0.5, 1)), Region("right", box=(0.5, 0, 1, 1))
     >>> heat = np.array([[4.0, 3.0, 2.0, 1.0]])
     >>> found = compute_per_bbox_iou(heat, Annotation("a", regions=sides), 50)

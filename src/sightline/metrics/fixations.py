@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import Array, namespace, shape_of
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import Array, namespace, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sightline._arrays import Array, namespace
+from sightline.core import InputError
+from sightline.core.arrays import Array, namespace
 from sightline.metrics._border import check_maps, check_masks, each_map
 from sightline.metrics.selection import Sign, select
-from sightline.records import InputError
 
 __all__ = [
     "compute_pointing_game",

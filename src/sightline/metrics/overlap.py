@@ -11,7 +11,9 @@ import math
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
-from sightline._arrays import Array, divide, namespace, nan_where
+from sightline.core import InputError
+from sightline.core.arrays import Array, divide, namespace, nan_where
+from sightline.core.checks import check_choice
 from sightline.metrics._border import (
     against,
     check_maps,
@@ -21,8 +23,6 @@ from sightline.metrics._border import (
 )
 from sightline.metrics.chance import chance_corrected_iou, iou_ceiling
 from sightline.metrics.selection import Sign, Threshold, Ties, budget, parse_selection, select
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

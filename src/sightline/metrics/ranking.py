@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sightline._arrays import Array, namespace
+from sightline.core.arrays import Array, namespace
 from sightline.metrics._border import against, check_maps, check_masks, check_weights, each_map
 from sightline.metrics.selection import Sign, select
 

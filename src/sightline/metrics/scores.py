@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from sightline._arrays import Array, divide, namespace, nan_where, share, to_numpy
+from sightline.core import InputError, UnknownNameError
+from sightline.core.arrays import Array, divide, namespace, nan_where, share, to_numpy
 from sightline.metrics._counts import POINTS
 from sightline.metrics.chance import (
     average_precision_random,
@@ -17,7 +18,6 @@ from sightline.metrics.chance import (
     iou_ceiling,
 )
 from sightline.metrics.spec import METRICS, Facts, MetricSpec
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     import pandas as pd

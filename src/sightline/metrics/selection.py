@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sightline._arrays import Array, namespace
-from sightline.records import InputError
-from sightline.records.choices import Sign, Ties
+from sightline.core import InputError
+from sightline.core.arrays import Array, namespace
+from sightline.core.choices import Sign, Ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

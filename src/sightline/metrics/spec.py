@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from sightline._arrays import Array, divide, namespace, share
+from sightline.core.arrays import Array, divide, namespace, share
+from sightline.core.registry import Registry
 from sightline.metrics.boxes import compute_corloc, compute_max_box_accuracy, compute_pxap
 from sightline.metrics.chance import iou_ceiling, iou_chance, top_k_any_chance
 from sightline.metrics.complexity import compute_entropy, compute_gini, compute_sparsity
@@ -47,12 +48,11 @@ from sightline.metrics.ranking import (
     compute_relevance_rank,
     compute_shuffled_auc,
 )
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sightline.records.choices import Direction
+    from sightline.core.choices import Direction
 
 __all__ = ["METRICS", "Chance", "Facts", "Formula", "MetricSpec", "Undefined"]
 

@@ -1,6 +1,6 @@
 """Models: networks with their preprocessing and geometry, and what they are made of."""
 
-from sightline.records import MissingPackageError
+from sightline.core import MissingPackageError
 
 try:
     import torch as _torch  # noqa: F401

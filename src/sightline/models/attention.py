@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode
 
+from sightline.core import InputError
 from sightline.models.hooks import calls
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from sightline.core import InputError, MissingPackageError
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -180,7 +180,7 @@ def load_cabrnet(
     >>> load_cabrnet("nowhere")
     Traceback (most recent call last):
         ...
-    sightline.records.errors.InputError: there is no file nowhere/model_arch.yml
+    sightline.core.errors.InputError: there is no file nowhere/model_arch.yml
     """
     place = Path(folder).expanduser()
     config = _safe_config(_yaml(place / ARCHITECTURE))

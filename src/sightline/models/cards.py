@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.registry import Registry
+from sightline.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from sightline.core import InputError
+from sightline.core.registry import Registry
 from sightline.models.families import (
     IMAGENET,
     Family,
@@ -16,8 +18,6 @@ from sightline.models.families import (
 )
 from sightline.models.hooks import first_tensor, outputs
 from sightline.models.model import Detections, Model, Output
-from sightline.records import InputError
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sightline.records import MissingPackageError
+from sightline.core import MissingPackageError
 
 if TYPE_CHECKING:
     from typing import Any

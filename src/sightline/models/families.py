@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from sightline.core import InputError
+from sightline.core.registry import Registry
 from sightline.models.hooks import first_tensor, outputs
 from sightline.models.model import Model, Output
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,11 +10,11 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError, SightlineError, UnknownNameError
+from sightline.core.limits import check_model_config
+from sightline.core.memory import describe_error
 from sightline.models.families import Family, build_model, default_preprocess, family_of
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, SightlineError, UnknownNameError
-from sightline.records.limits import check_model_config
-from sightline.records.memory import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

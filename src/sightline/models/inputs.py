@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
     from sightline.models.model import Model
     from sightline.models.preprocess import ImageLike
 

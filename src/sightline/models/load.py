@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from sightline.core import InputError, UnknownNameError
+from sightline.core.registry import Registry
 from sightline.models.cards import MODELS
 from sightline.models.hooks import first_tensor, outputs
 from sightline.models.model import Detections, Model, Output
 from sightline.models.preprocess import Preprocess
 from sightline.models.timm import describe_timm, is_timm, load_timm
-from sightline.records import InputError, UnknownNameError
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable

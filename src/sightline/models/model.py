@@ -13,9 +13,9 @@ from zlib import crc32
 import numpy as np
 import torch
 
+from sightline.core import InputError, UnknownNameError
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import ImageLike, Preprocess, as_image, as_images
-from sightline.records import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from sightline.geometry import Geometry
+    from sightline.core.geometry import Geometry
 
 __all__ = ["Detections", "Inputs", "Model", "Output", "image_key", "neighbours"]
 

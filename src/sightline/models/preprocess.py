@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from PIL import Image
 
+from sightline.core import InputError, Sample
+from sightline.core.geometry import FITS, Geometry, fit_geometry
 from sightline.data.images import MAX_PIXELS, read_image, to_rgb
-from sightline.geometry import FITS, Geometry, fit_geometry
-from sightline.records import InputError, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import torch
 from torch import nn
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ def prototypes_of(model: Model) -> HasPrototypes:
     >>> prototypes_of(load_model("demo/vit"))
     Traceback (most recent call last):
         ...
-    sightline.records.errors.InputError: demo/vit has no prototypes: its network lacks
+    sightline.core.errors.InputError: demo/vit has no prototypes: its network lacks
     similarities(pixels) and class_weights; one that has them is demo/protopnet
     """
     # Not by isinstance: from Python 3.12 on it does not see the parameters of a module.

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +118,7 @@ def read_recipe(folder: str | PathLike[str]) -> Recipe:
     >>> read_recipe("nowhere")
     Traceback (most recent call last):
         ...
-    sightline.records.errors.InputError: nowhere: has no recipe.json: no variant of a model
+    sightline.core.errors.InputError: nowhere: has no recipe.json: no variant of a model
     """
     path = Path(folder) / RECIPE
     try:

@@ -10,9 +10,9 @@ from math import floor
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError, MissingPackageError
 from sightline.models.model import Model, Output
 from sightline.models.preprocess import Preprocess
-from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 from torch import nn
 
+from sightline.core import InputError
 from sightline.models.recipes import RECIPE, Recipe, read_recipe
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

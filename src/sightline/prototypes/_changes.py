@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
+from sightline.core import InputError
 from sightline.prototypes.perturbations import AREA, THRESHOLD
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

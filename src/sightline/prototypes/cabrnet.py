@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError
 from sightline.prototypes.matches import Nearest
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from os import PathLike

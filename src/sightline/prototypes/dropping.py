@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

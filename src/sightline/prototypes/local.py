@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import torch
 
+from sightline.core import InputError
 from sightline.prototypes._changes import checked_images, checked_maps
 from sightline.prototypes.perturbations import apply_perturbation, blended
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

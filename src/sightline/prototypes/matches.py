@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
+from sightline.core import InputError
 from sightline.models import prototypes_of
 from sightline.models.hooks import undisturbed
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

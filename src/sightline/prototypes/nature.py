@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import UnknownNameError
 from sightline.prototypes.dropping import Floats, Rows, read_rows
-from sightline.records import UnknownNameError
 from sightline.stats import holm, interval, intervals
 from sightline.stats._flips import flip_pvalues
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sightline.records import InputError, UnknownNameError
-from sightline.registry import Registry
+from sightline.core import InputError, UnknownNameError
+from sightline.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,7 +85,7 @@ class Param:
     0.1
     >>> factor.read(2)
     Traceback (most recent call last):
-    sightline.records.errors.InputError: hue_factor must be a number from -0.5 to 0.5, got 2
+    sightline.core.errors.InputError: hue_factor must be a number from -0.5 to 0.5, got 2
     """
 
     name: str
@@ -256,7 +256,7 @@ class Step:
     >>> Step("hue", {"fctor": 0.1})
     Traceback (most recent call last):
         ...
-    sightline.records.errors.UnknownNameError: hue has no parameter 'fctor'; it has: factor
+    sightline.core.errors.UnknownNameError: hue has no parameter 'fctor'; it has: factor
     """
 
     type: str

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import to_numpy
 from sightline.metrics import score_maps
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from sightline.geometry import Geometry
+    from sightline.core import Annotation, Sample
+    from sightline.core.geometry import Geometry
     from sightline.prototypes.attribution import Attributed
-    from sightline.records import Annotation, Sample
 
 __all__ = [
     "NO_ENERGY",

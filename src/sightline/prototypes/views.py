@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from sightline._arrays import to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import to_numpy
 from sightline.maps.colours import Scale, overlay
 from sightline.prototypes.perturbations import relevant_boxes
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sightline.core import InputError, UnknownNameError
+from sightline.core.words import counted
 from sightline.metrics import METRICS
-from sightline.records import InputError, UnknownNameError
-from sightline.records.words import counted
 from sightline.results._catalogue import BASELINE
 
 if TYPE_CHECKING:

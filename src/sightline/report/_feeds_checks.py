@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sightline.checks.table import CURVES, SIMILARITIES, STAGED, WHOLE
-from sightline.records import InputError
-from sightline.records.words import counted
+from sightline.core import InputError
+from sightline.core.words import counted
 from sightline.report._feed import OF_LINE, Feed, labelled_images, measure_of, told
 from sightline.report._pictures import pictures_missing
 from sightline.results._catalogue import BASELINE

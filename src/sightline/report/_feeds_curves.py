@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.records.words import counted, merge_counts
+from sightline.core.words import counted, merge_counts
 from sightline.report._feed import OF_LINE, Feed, layers_missing, nothing_missing, told
 from sightline.report._feeds_checks import groups_of, named_lines, rows_of_choice, with_keys
 from sightline.report._pictures import maps_missing, signs_of

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
+from sightline.core.words import counted
 from sightline.figures import (
     draw_confusion_matrix,
     draw_error_types,
@@ -11,8 +13,6 @@ from sightline.figures import (
     draw_pr_curves,
     draw_reliability,
 )
-from sightline.records import InputError
-from sightline.records.words import counted
 from sightline.report._feed import Feed
 from sightline.results import detection_names, open_detection
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.figures.style import shown
-from sightline.records import InputError
 from sightline.report._feed import (
     OF_LINE,
     OF_SCORES,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
+from sightline.core.words import counted
 from sightline.figures import (
     draw_drop_heatmap,
     draw_max_drop_distribution,
@@ -13,8 +15,6 @@ from sightline.figures import (
 )
 from sightline.figures.prototypes import MOST
 from sightline.prototypes.nature import ALL
-from sightline.records import InputError
-from sightline.records.words import counted
 from sightline.report._feed import Feed
 from sightline.results.prototypes import benchmark_names, stored_benchmark
 

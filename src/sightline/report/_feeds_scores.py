@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.records.words import counted
+from sightline.core.words import counted
 from sightline.report._feed import (
     Feed,
     chosen_metrics,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core.words import merge_counts
 from sightline.figures.lines import format_label, format_selection, line_names
 from sightline.metrics import METRICS
-from sightline.records.words import merge_counts
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines, rounded
 from sightline.results._sums import HALVES, sum_up

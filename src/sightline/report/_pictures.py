@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.report._feed import direction_of, labelled_images
 from sightline.results._views import full_name
 

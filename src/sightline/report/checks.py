@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sightline.analysis.checked_layers import find_unchecked, format_layer_advice
-from sightline.records import SightlineError
-from sightline.records.words import counted
+from sightline.core import SightlineError
+from sightline.core.words import counted
 from sightline.report._feeds_checks import get_layer, named_lines, stored_checks
 from sightline.report.failures import read_failures
 from sightline.report.page import (

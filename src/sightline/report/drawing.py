@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
 from sightline.figures.cards import FIGURES
-from sightline.records import InputError
 from sightline.report.feeding import Choice, StoreFigures
 from sightline.report.plates import Plate, Saving, Wanted, draw_plate, labels_of
 

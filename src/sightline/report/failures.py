@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sightline.records import SightlineError
+from sightline.core import SightlineError
 from sightline.report.page import Cell, Head, figure_cell, spanned, table_html
 
 if TYPE_CHECKING:

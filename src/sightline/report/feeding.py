@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from sightline.core import InputError, SightlineError
 from sightline.figures.cards import FIGURES
-from sightline.records import InputError, SightlineError
 from sightline.report._lines import Lines, choose_lines
 
 if TYPE_CHECKING:

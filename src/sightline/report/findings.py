@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import SightlineError
-from sightline.records.words import counted
+from sightline.core import SightlineError
+from sightline.core.words import counted
 from sightline.report import words
 from sightline.report._feeds_checks import get_layer
 from sightline.report.checks import Checked, sanity_words

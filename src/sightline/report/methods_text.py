@@ -9,8 +9,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core.words import counted
 from sightline.metrics import METRICS
-from sightline.records.words import counted
 from sightline.report.references import CITED_BY_METHODS, CITED_BY_METRICS, REFERENCES
 from sightline.report.tables import tex
 from sightline.results._views import full_name

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from sightline.core import SightlineError
 from sightline.data import write_csv
 from sightline.figures.cards import FIGURES
 from sightline.figures.style import FORMATS, save
-from sightline.records import SightlineError
 from sightline.report._feeds_checks import checked_models
 from sightline.report._feeds_prototypes import PROTOTYPE_FIGURES, holding_benchmarks
 from sightline.report.feeding import Choice

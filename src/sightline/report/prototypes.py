@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import SightlineError
-from sightline.records.words import counted
+from sightline.core import SightlineError
+from sightline.core.words import counted
 from sightline.report._feeds_prototypes import opened_benchmark
 from sightline.report.page import (
     Cell,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.report._lines import choose_lines
 from sightline.results._catalogue import BASELINE
 from sightline.results._views import Name

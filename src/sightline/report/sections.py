@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sightline.core.words import counted
 from sightline.figures.cards import FIGURES
 from sightline.metrics import METRICS
-from sightline.records.words import counted
 from sightline.report.checks import faithfulness_html, missing_html, parts_html, sanity_html
 from sightline.report.failures import failures_html
 from sightline.report.page import (

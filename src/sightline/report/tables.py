@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core.words import counted
 from sightline.metrics import METRICS
-from sightline.records.words import counted
 from sightline.report.words import number
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from sightline.core.words import counted
 from sightline.metrics import METRICS
-from sightline.records.words import counted
 from sightline.results import BaselineComparison, format_baseline_comparison
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+from sightline.core import InputError
 from sightline.data import write_csv
 from sightline.figures.style import FORMATS
-from sightline.records import InputError
 from sightline.report._feeds_checks import compare_predictions
 from sightline.report.checks import read_checks
 from sightline.report.drawing import Drawing

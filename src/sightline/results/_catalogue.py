@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from sightline.core import InputError, UnknownNameError
 from sightline.metrics import METRICS
 from sightline.metrics.selection import Threshold
-from sightline.records import InputError, UnknownNameError
 from sightline.results._views import Name, full_model, full_name, quote
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store.checksums import find_damaged
 from sightline.store.files import open_plain
 from sightline.store.folder import how_to_mend

@@ -11,7 +11,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._damage import naming_damage
 from sightline.results._views import quote
 

@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError, UnknownNameError
 from sightline.metrics import METRICS
-from sightline.records import InputError, UnknownNameError
 from sightline.results._catalogue import BASELINE, Where
 from sightline.results._sums import HALVES, NOTHING, Scores, sum_up, undefined_scores, units_sql
 from sightline.results._views import Name, full_model

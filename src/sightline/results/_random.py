@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.metrics import average_precision_random
-from sightline.records import InputError
 from sightline.results._views import Name, full_model, full_name
 from sightline.store.folder import tasks_of
 from sightline.store.shards import read_ways

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._damage import read_table
 from sightline.store import check_tasks
 from sightline.store.folder import PLAN, tasks_of

@@ -10,8 +10,8 @@ from itertools import groupby
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.results._catalogue import Catalogue, find_name
 from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import (

@@ -8,8 +8,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core import row_schema
 from sightline.metrics import METRICS
-from sightline.records import row_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

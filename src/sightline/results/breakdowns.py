@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import Taxonomy
 from sightline.metrics.selection import Threshold
-from sightline.records import Taxonomy
 from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, units_of
 from sightline.results._sums import mean_sql

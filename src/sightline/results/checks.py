@@ -6,7 +6,7 @@ from __future__ import annotations
 # ruff: noqa: S608
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import UnknownNameError
+from sightline.core import UnknownNameError
 from sightline.results._catalogue import refuse
 from sightline.results._views import full_model, full_name, quote
 from sightline.results.leaderboard import so_far

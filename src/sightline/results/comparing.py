@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.metrics import METRICS
-from sightline.records import InputError
 from sightline.results._baseline import BaselineComparison
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import best_line, make_lines
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from sightline.records.choices import By
+    from sightline.core.choices import By
     from sightline.results._catalogue import Where
     from sightline.results._lines import Line
     from sightline.results._sums import Found

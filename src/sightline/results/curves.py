@@ -6,7 +6,7 @@ from __future__ import annotations
 # ruff: noqa: S608
 from typing import TYPE_CHECKING
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._lines import find_line
 from sightline.results._sums import HALVES
 from sightline.results.leaderboard import so_far, with_note

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 if TYPE_CHECKING:
     import pandas as pd

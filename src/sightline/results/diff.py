@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import connect, fetch_frame
 from sightline.results._state import check_shards, row_shards

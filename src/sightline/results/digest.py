@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.records import InputError, row_schema
+from sightline.core import InputError, row_schema
 from sightline.results._damage import check_bytes, naming_damage
 from sightline.results._database import batches, connect
 from sightline.results._state import check_shards

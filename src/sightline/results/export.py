@@ -6,9 +6,9 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from sightline.core import InputError, UnknownNameError
 from sightline.data.csv_files import CSVWriter
 from sightline.data.outputs import check_output, replacing
-from sightline.records import InputError, UnknownNameError
 from sightline.results._html import texts, title
 from sightline.results.leaderboard import empty_board, with_note
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 # ruff: noqa: S608
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError, Taxonomy
 from sightline.metrics import METRICS
-from sightline.records import InputError, Taxonomy
 from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, make_lines, units_of
 from sightline.results._sums import mean_sql, units_sql

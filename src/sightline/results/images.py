@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 from sightline.results._catalogue import Where, refuse
 from sightline.results._damage import check_bytes
 from sightline.results._database import to_frame

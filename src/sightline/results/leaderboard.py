@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core.checks import MIN_IMAGES
+from sightline.core.words import merge_counts
 from sightline.metrics import METRICS
-from sightline.records.checks import MIN_IMAGES
-from sightline.records.words import merge_counts
 from sightline.results._catalogue import refuse
 from sightline.results._lines import make_lines, rounded
 from sightline.results._random import NAME, random_means

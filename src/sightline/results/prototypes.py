@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.results._damage import read_told
 from sightline.store.prototypes import BenchmarkFolder, benchmark_folder
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from sightline.core import InputError
+from sightline.core.choices import By
 from sightline.metrics import METRICS
-from sightline.records import InputError
-from sightline.records.choices import By
 from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
 from sightline.results._database import SECONDS
 from sightline.results._html import show_html, show_text
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sightline.records.choices import Layer
+    from sightline.core.choices import Layer
     from sightline.results._baseline import BaselineComparison
     from sightline.results._catalogue import Where
 

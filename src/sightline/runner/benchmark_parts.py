@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import InputError, Sample
-from sightline.records.choices import get_scoring_sign
+from sightline.core import InputError, Sample
+from sightline.core.choices import get_scoring_sign
 from sightline.store.prototypes import drops_schema, relevance_schema
 
 if TYPE_CHECKING:

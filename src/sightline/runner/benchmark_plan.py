@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.runner.benchmark_parts import BenchmarkJob, is_by_class, told_sources
 from sightline.runner.images import annotation_digest, pixels_digest
 from sightline.runner.manifest import package_versions

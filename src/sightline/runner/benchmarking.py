@@ -10,8 +10,8 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core import InputError
 from sightline.data.outputs import replacing
-from sightline.records import InputError
 from sightline.runner.benchmark_files import benchmark_about, benchmark_tables
 from sightline.runner.benchmark_parts import (
     Group,

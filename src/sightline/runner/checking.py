@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sightline.checks.table import BASELINES, MEASURES, Job, check_rows
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.runner.methods import LeftOut
 from sightline.runner.plan import check_enough, chunked
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sightline.checks.table import Row
+    from sightline.core import Sample
     from sightline.models import Model
-    from sightline.records import Sample
     from sightline.runner.images import Card
     from sightline.runner.plan import Chunk
     from sightline.runner.shelf import Shelf
@@ -343,7 +343,7 @@ def rows_table(source: Source, scoring: Scoring, rows: Sequence[Row]) -> pa.Tabl
     """Return rows of a check as a store keeps them: with check, without region and area."""
     import pyarrow as pa
 
-    from sightline.records import row_schema
+    from sightline.core import row_schema
 
     count, schema = len(rows), row_schema()
     constant = {**source.row_keys(), "study": scoring.study, "region": None, "head": None}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError, MapError
+from sightline.core.choices import get_scoring_sign
 from sightline.data.mapfiles import match_images, open_maps
 from sightline.metrics import resolve_sign
-from sightline.records import InputError, MapError
-from sightline.records.choices import get_scoring_sign
 from sightline.runner.sources import Source
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.core.choices import Sign
     from sightline.data.mapfiles import MapFiles
-    from sightline.records.choices import Sign
     from sightline.study import MethodEntry, Study
 
 __all__ = ["given_source"]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.datasets import DATASETS, load_dataset
 from sightline.data.formats.checks import located
 from sightline.data.images import MAX_BYTES, image_size, inside
-from sightline.records import InputError
 from sightline.runner.sources import digest_of
 from sightline.store.files import plain_digest
 from sightline.store.tables import raster_size, region_lines
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.completion.reviewed import Reviewed
+    from sightline.core import Annotation, Region, Sample
     from sightline.data.dataset import Dataset
-    from sightline.records import Annotation, Region, Sample
     from sightline.study import Data
 
 __all__ = [

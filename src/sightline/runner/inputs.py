@@ -9,15 +9,15 @@ from os import cpu_count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sightline._arrays import has_triton
+from sightline.core.arrays import has_triton
 from sightline.runner.streams import aside, stays_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from sightline.core import Sample
     from sightline.maps.passes import Passed
     from sightline.models import Inputs, Model
-    from sightline.records import Sample
     from sightline.runner.sources import Source
 
     Batch = tuple[Inputs, Passed | None]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sightline.records import InputError, UnknownNameError
-from sightline.records.choices import get_scoring_sign
+from sightline.core import InputError, UnknownNameError
+from sightline.core.choices import get_scoring_sign
 from sightline.runner.sources import Source
 
 if TYPE_CHECKING:

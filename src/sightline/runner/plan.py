@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.runner.sources import Scoring, Source, digest_of
 from sightline.store import task_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.runner.checking import check_notes, check_sources, checked_images
 from sightline.runner.given import given_source
 from sightline.runner.images import Cards, file_pixels, read_cards, reviewed_of, study_dataset

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError, MapError, Region
 from sightline.metrics import score_maps
-from sightline.records import InputError, MapError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from sightline.geometry import Geometry
+    from sightline.core import Annotation
+    from sightline.core.geometry import Geometry
     from sightline.metrics import Scores
-    from sightline.records import Annotation
     from sightline.runner.sources import Scoring, Source
     from sightline.store.shards import StoredMaps
 
@@ -193,7 +193,7 @@ def no_curves() -> pa.Table:
 
 
 def _no_rows() -> pa.Table:
-    from sightline.records import row_schema
+    from sightline.core import row_schema
 
     return row_schema().empty_table()
 
@@ -419,7 +419,7 @@ def _rows(
 def _curves_schema() -> pa.Schema:
     import pyarrow as pa
 
-    from sightline.records import row_schema
+    from sightline.core import row_schema
 
     kept = [row_schema().field(name) for name in _CURVE_KEYS]
     text = pa.dictionary(pa.int32(), pa.string())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from sightline.geometry.tensors import tensors_to_image
+from sightline.core.geometry.tensors import tensors_to_image
 from sightline.metrics._regions import RegionTable
 from sightline.metrics._rows import fetch
 from sightline.metrics._torch import sent
@@ -28,9 +28,9 @@ from sightline.runner.scoring import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sightline.geometry import Geometry
+    from sightline.core import Annotation
+    from sightline.core.geometry import Geometry
     from sightline.metrics import Scores
-    from sightline.records import Annotation
     from sightline.runner.sources import Scoring, Source
     from sightline.runner.tensors import Block, TensorMaps
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sightline.records.choices import Ties
+    from sightline.core.choices import Ties
 
 # Not part of a key: the key itself, and where things lie, whose content has a digest.
 _PLACES = ("rules", "key", "load", "maps")

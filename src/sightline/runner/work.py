@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core import InputError, Sample
+from sightline.core.errors import OutOfMemoryError
+from sightline.core.geometry import Geometry
+from sightline.core.memory import describe_error, is_out_of_memory
 from sightline.data.mapfiles import match_images, open_maps
-from sightline.geometry import Geometry
-from sightline.records import InputError, Sample
-from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import describe_error, is_out_of_memory
 from sightline.runner.checking import checked_rows, partners_of, rows_table
 from sightline.runner.inputs import Shown, on_device
 from sightline.runner.scoring import Scored, score_chunk, summarise_views
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.checks.table import Row
+    from sightline.core import Annotation
     from sightline.data.mapfiles import MapFiles
     from sightline.maps.make import Made
-    from sightline.records import Annotation
     from sightline.runner.plan import Plan, Task
     from sightline.runner.scoring_tensors import Figures
     from sightline.runner.sources import Source

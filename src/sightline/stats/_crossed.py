@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from sightline.records.checks import explain_few
+from sightline.core.checks import explain_few
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from sightline._arrays import divide
+from sightline.core.arrays import divide
 from sightline.stats._resample import Weights, on_grid
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._resample import in_units, on_grid, sign_blocks, sign_patterns
 
 if TYPE_CHECKING:

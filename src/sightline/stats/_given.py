@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ def floats(
     [1.0, nan]
     >>> floats([[1.0]], "values")
     Traceback (most recent call last):
-    sightline.records.errors.InputError: values must be a list of numbers; got 1×1
+    sightline.core.errors.InputError: values must be a list of numbers; got 1×1
     """
     given = np.asarray(to_numpy(values), np.float64)
     if ndim is not None and given.ndim != ndim:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sightline._arrays import divide
+from sightline.core import InputError
+from sightline.core.arrays import divide
+from sightline.core.checks import check_choice
 from sightline.metrics import METRICS, IoU
 from sightline.metrics._border import (
     apply_sign,
@@ -23,8 +25,6 @@ from sightline.metrics._border import (
 from sightline.metrics.engine import parse_metric
 from sightline.metrics.overlap import Overlap
 from sightline.metrics.selection import HUGE, SHRINK, Sign, Threshold, Ties, budget
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 from sightline.stats._ranks import centred_ranks
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
 from sightline.metrics import resolve_sign
 from sightline.metrics._border import check_maps, check_masks, nonfinite_error
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from sightline.records.choices import Sign
+    from sightline.core.choices import Sign
 
 __all__ = ["Scenes", "check_finite", "check_sign"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from sightline.records import InputError
-from sightline.records.checks import check_choice, check_confidence, explain_few
+from sightline.core import InputError
+from sightline.core.checks import check_choice, check_confidence, explain_few
 from sightline.stats._given import floats
 from sightline.stats._resample import Weights, on_grid
 

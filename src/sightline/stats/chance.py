@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
 from sightline.metrics import iou_ceiling, iou_chance
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
-from sightline.records import InputError
-from sightline.records.checks import (
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
+from sightline.core.checks import (
     ALL_EQUAL,
     MIN_IMAGES,
     check_choice,

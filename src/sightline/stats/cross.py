@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._arrays import shape_of
+from sightline.core import InputError
+from sightline.core.arrays import shape_of
 from sightline.metrics import score_maps
-from sightline.records import InputError
 from sightline.stats._images import plain_labels
 from sightline.stats._linear import Rule
 from sightline.stats._scenes import Scenes, check_finite, check_sign
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.core.choices import Direction
     from sightline.metrics.selection import Sign, Ties
-    from sightline.records.choices import Direction
 
     Score = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
 

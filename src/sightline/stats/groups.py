@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.records import InputError
-from sightline.records.checks import MIN_IMAGES, check_choice, check_confidence
+from sightline.core import InputError
+from sightline.core.checks import MIN_IMAGES, check_choice, check_confidence
 from sightline.stats._given import floats
 from sightline.stats._regress import slope
 from sightline.stats.confidence import interval

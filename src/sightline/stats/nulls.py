@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sightline._arrays import divide
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import divide
 from sightline.stats.cross import CrossScores, cross_scores
 from sightline.stats.torus import TorusScores, torus_scores
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.records.choices import Direction
+    from sightline.core.choices import Direction
 
     Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
 from sightline.stats._flips import FEWEST, StepDown, flip_pvalues, max_t_flips
 from sightline.stats._given import floats
 from sightline.stats._images import sums_by_image

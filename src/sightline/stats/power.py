@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ncfdtr, stdtrit
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._flips import FEWEST
 from sightline.stats._given import floats
 from sightline.stats._resample import in_units

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from sightline._arrays import shape_of
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import shape_of
 from sightline.stats._given import floats
 from sightline.stats._resample import on_grid
 

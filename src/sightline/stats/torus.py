@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline._raster import mask_pixels
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.raster import mask_pixels
 from sightline.stats._linear import Rule
 from sightline.stats._scenes import Scenes, check_finite, check_sign
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.core.choices import Direction
     from sightline.metrics.selection import Sign, Ties
-    from sightline.records.choices import Direction
 
 __all__ = ["TorusScores", "torus_scores"]
 

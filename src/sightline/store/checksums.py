@@ -17,7 +17,7 @@ from io import BytesIO
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store.files import NotPlainError, open_plain, read_plain, write_whole
 
 if TYPE_CHECKING:

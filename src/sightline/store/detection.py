@@ -40,8 +40,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sightline.records import InputError
-from sightline.records.kill_points import reach
+from sightline.core import InputError
+from sightline.core.kill_points import reach
 from sightline.store.checksums import json_bytes, seal
 from sightline.store.detection_boxes import box_tables
 from sightline.store.detection_parts import (

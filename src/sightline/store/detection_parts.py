@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store.detection_boxes import detection_boxes
 
 if TYPE_CHECKING:

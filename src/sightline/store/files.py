@@ -9,9 +9,9 @@ from stat import S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from sightline.records import InputError
-from sightline.records.kill_points import reach
-from sightline.records.paths import resolved
+from sightline.core import InputError
+from sightline.core.kill_points import reach
+from sightline.core.paths import resolved
 
 if TYPE_CHECKING:
     from pathlib import Path

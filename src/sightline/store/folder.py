@@ -10,9 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.records import InputError
-from sightline.records.errors import shown
-from sightline.records.kill_points import reach
+from sightline.core import InputError
+from sightline.core.errors import shown
+from sightline.core.kill_points import reach
 from sightline.store.checksums import read_json, save_json
 from sightline.store.files import (
     make_folder,

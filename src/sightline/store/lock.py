@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store.files import open_plain, read_plain
 
 if TYPE_CHECKING:

@@ -31,9 +31,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError
+from sightline.core.errors import shown
 from sightline.data.csv_files import write_csv
-from sightline.records import InputError
-from sightline.records.errors import shown
 from sightline.store.checksums import read_json, save_json
 from sightline.store.files import (
     NotPlainError,

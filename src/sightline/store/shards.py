@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.geometry import Geometry
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.geometry import Geometry
 from sightline.store.checksums import BLANK, KEY, DamagedError, find_damaged, seal
 from sightline.store.files import write_whole
 from sightline.store.folder import how_to_mend

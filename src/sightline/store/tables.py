@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sightline.records import Annotation, Region
+    from sightline.core import Annotation, Region
 
 __all__ = ["images_table", "raster_size", "region_lines", "regions_table"]
 
@@ -56,7 +56,7 @@ def regions_table(lines: Iterable[Mapping[str, Any]]) -> pa.Table:
 
     Examples
     --------
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> front = Annotation("a.jpg", regions=(Region("window", box=(0.25, 0.5, 0.75, 1.0)),))
     >>> regions_table(region_lines(front)).select(["label", "area", "dropped"]).to_pylist()
     [{'label': 'window', 'area': 0.25, 'dropped': ''}]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.store.checksums import DamagedError, check_files, read_json
 from sightline.store.files import is_inner_name, leads_out, plain_digest
 from sightline.store.folder import STUDY_DIGEST, Store, check_tasks, tasks_of

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from sightline.checks.table import CHECKS, Measure, Way
-from sightline.records import SightlineError
+from sightline.core import SightlineError
 from sightline.study import fields
 from sightline.study.part import Part
 from sightline.study.problems import found_problems, problem, shown

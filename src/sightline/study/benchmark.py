@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
+from sightline.core import InputError, SightlineError
 from sightline.data.choice import DataChoice
-from sightline.records import InputError, SightlineError
 from sightline.study.files import line_at, read_text, read_yaml
 from sightline.study.part import Part
 from sightline.study.problems import (

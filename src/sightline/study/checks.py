@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from sightline.core import SightlineError
+from sightline.core.limits import MAX_SOURCES
 from sightline.data.datasets import DATASETS
 from sightline.metrics.engine import parse_metric as read_metric
 from sightline.metrics.selection import Threshold, parse_selection, share_hint
 from sightline.metrics.spec import METRICS, MetricSpec
-from sightline.records import SightlineError
-from sightline.records.limits import MAX_SOURCES
 from sightline.study.problems import Place, found_problems
 
 if TYPE_CHECKING:

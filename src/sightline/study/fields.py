@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from sightline.core.limits import MAX_ENTRIES
 from sightline.metrics.selection import Threshold, share_hint
-from sightline.records.limits import MAX_ENTRIES
 from sightline.study.problems import WORDS, found_problems, problem, shown
 
 __all__ = [

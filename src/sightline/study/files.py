@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from sightline.core import InputError
+from sightline.core.limits import MAX_YAML_VALUES, check_model_config
 from sightline.data.formats.plain_yaml import PlainLoader
-from sightline.records import InputError
-from sightline.records.limits import MAX_YAML_VALUES, check_model_config
 from sightline.study.method_names import known_methods
 from sightline.study.model import Study
 from sightline.study.problems import shown

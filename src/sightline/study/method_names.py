@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from sightline.registry import Registry
+from sightline.core.registry import Registry
 
 __all__ = ["SHIPPED_METHODS", "known_methods"]
 

@@ -14,11 +14,11 @@ from pydantic import (
     model_validator,
 )
 
+from sightline.core import InputError, UnknownNameError
+from sightline.core.choices import CHANNELS, SIGNS, Fit, Labelling, Sign, Ties
+from sightline.core.limits import MAX_ENTRIES, PARAMETER_LIMITS, read_number
 from sightline.data.datasets import DATASETS
 from sightline.metrics.selection import PERCENTILES
-from sightline.records import InputError, UnknownNameError
-from sightline.records.choices import CHANNELS, SIGNS, Fit, Labelling, Sign, Ties
-from sightline.records.limits import MAX_ENTRIES, PARAMETER_LIMITS, read_number
 from sightline.study import fields
 from sightline.study.asked_checks import (
     CheckedLayer,

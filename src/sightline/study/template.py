@@ -5,8 +5,8 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from sightline.core import InputError
 from sightline.data.datasets import DATASETS
-from sightline.records import InputError
 from sightline.study.benchmark import DataChoice
 from sightline.study.files import parse_study, quoted
 from sightline.study.model import Study

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from sightline.core import InputError
 from sightline.data.facades import PART_TYPES, Facade, FacadePart
 from sightline.data.facades.camera import Camera
 from sightline.data.facades.changes import Change, Changes
@@ -15,7 +16,6 @@ from sightline.data.facades.colours import Look
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.painters import PAINTERS
 from sightline.data.facades.scene import place
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

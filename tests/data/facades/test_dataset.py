@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.core import Annotation, InputError, Sample
 from sightline.data.datasets import load_dataset
 from sightline.data.facades import STYLES, Facade, facade_of, facades, taxonomy
 from sightline.data.facades import dataset as module
-from sightline.records import Annotation, InputError, Sample
 
 
 def test_samples_are_the_facades_of_the_seed() -> None:

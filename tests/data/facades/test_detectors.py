@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from pycocotools.coco import COCO
 
+from sightline.core import UnknownNameError
 from sightline.data import imagine_detections, load_dataset, write_facades
 from sightline.data.facades.detectors import DETECTORS, write_imagined_detections
-from sightline.records import UnknownNameError
 
 if TYPE_CHECKING:
     from pathlib import Path

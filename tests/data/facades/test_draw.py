@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from sightline._raster import mask_box
+from sightline.core.raster import mask_box
 from sightline.data.facades import Facade
 from sightline.data.facades.camera import Camera
 from sightline.data.facades.colours import Backdrop, Look, Masonry

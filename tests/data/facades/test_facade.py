@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
+from sightline.core import InputError
 from sightline.data.facades import PART_TYPES, ROLES, STYLES, Facade, taxonomy
 from sightline.data.facades.camera import Camera
 from sightline.data.facades.colours import GROUNDS, SKIES, Look
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.painters import PAINTERS
 from sightline.data.facades.scene import draw_plan, foreground, place
-from sightline.records import InputError
 from tests.scripts import printed_by
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.data.annotations import read_annotations
 from sightline.data.datasets import load_dataset
 from sightline.data.facades import Facade, facades
 from sightline.data.facades.files import _write_truths, check_facades_folder, write_facades
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

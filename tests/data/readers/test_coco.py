@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
+from sightline.core import InputError, Taxonomy
 from sightline.data import load_dataset
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

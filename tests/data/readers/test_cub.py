@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.datasets import load_dataset
 from sightline.data.problems import Problems
 from sightline.data.readers.cub import read
-from sightline.records import InputError, Taxonomy
 from tests.data.fixtures_files import write_grey, write_image, write_texts
 
 ALBATROSS, AUK = "001.Black_footed_Albatross", "002.Crested_Auk"

@@ -8,10 +8,10 @@ from unicodedata import normalize
 import pytest
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.data import load_dataset
 from sightline.data.problems import Problems
 from sightline.data.readers.folder import read
-from sightline.records import InputError
 
 CSV = "image,label,x0,y0,x1,y1\na.png,door,0,0,1,1\nsub/b.png,window,0,0,0.5,1\n"
 PLAIN: dict[str, Any] = {

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.datasets import load_dataset
 from sightline.data.readers import _voc_files
-from sightline.records import InputError, Taxonomy
 from tests.data.fixtures_files import write_grey, write_image, write_texts
 
 if TYPE_CHECKING:

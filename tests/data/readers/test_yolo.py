@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.datasets import load_dataset
-from sightline.records import InputError, Taxonomy
 from tests.data.fixtures_files import write_image, write_texts
 
 if TYPE_CHECKING:

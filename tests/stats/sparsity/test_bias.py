@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats import compare_paired, interval, sign_flip
 from sightline.stats.sparsity import compute_label_bias, joined, ppi_mean
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.core import Annotation, InputError, Region
 from sightline.metrics import compute_iou
-from sightline.records import Annotation, InputError, Region
 from sightline.stats._resample import Weights
 from sightline.stats.paired import sign_flip
 from sightline.stats.sparsity import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats.sparsity import labelling_looks_random
 
 

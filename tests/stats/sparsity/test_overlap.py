@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.core import Annotation, InputError, MapError, Region
 from sightline.metrics import compute_image_iou, compute_iou
-from sightline.records import Annotation, InputError, MapError, Region
 from sightline.stats.sparsity import atoms_of, image_atoms, overlaps
 
 

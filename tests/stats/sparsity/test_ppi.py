@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats.sparsity import PPI, Estimate, joined, ppi_mean
 
 NAN = float("nan")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._resample import Weights
 from sightline.stats.sparsity import pu_band, pu_iou
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sightline.core import InputError
 from sightline.metrics import (
     compute_coverage,
     compute_iou,
@@ -15,7 +16,6 @@ from sightline.metrics import (
     compute_share_of_ceiling,
     pointing_game_hit,
 )
-from sightline.records import InputError
 from sightline.stats.sparsity import (
     bbox_recall,
     compute_region_mean,

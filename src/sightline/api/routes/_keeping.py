@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
-from sightline._kept import Kept
 from sightline.api.sizes import bytes_of
 from sightline.api.state import Served
+from sightline.core.lru_cache import Kept
 
 __all__ = ["keep"]
 

@@ -16,8 +16,8 @@ from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
 from sightline.api.problems import Refusal, not_found
 from sightline.api.schemas import Choice
 from sightline.api.state import Served
+from sightline.core import InputError
 from sightline.metrics.scores import Columns, Scores
-from sightline.records import InputError
 
 __all__ = [
     "check_map",

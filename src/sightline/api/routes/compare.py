@@ -19,7 +19,7 @@ from sightline.api.routes._single import map_of
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
 from sightline.api.schemas import Choice, Comparison, ComparisonLine, Shift
 from sightline.api.state import Here, Served
-from sightline.records.choices import By
+from sightline.core.choices import By
 from sightline.results._catalogue import BASELINE
 
 __all__ = ["router"]

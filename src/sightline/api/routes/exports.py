@@ -23,8 +23,8 @@ from sightline.api.routes import _frames as frames
 from sightline.api.routes import heads
 from sightline.api.routes.system import study_yaml
 from sightline.api.state import Here, Served
+from sightline.core import SightlineError
 from sightline.data import CSVWriter, write_csv
-from sightline.records import SightlineError
 from sightline.report.feeding import Choice as FigureChoice
 from sightline.report.feeding import Drawn, StoreFigures
 from sightline.report.plates import DIGITS

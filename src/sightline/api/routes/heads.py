@@ -32,8 +32,8 @@ from sightline.api.schemas import (
     HeadRanking,
 )
 from sightline.api.state import Here, Served
+from sightline.core import UnknownNameError
 from sightline.metrics import METRICS
-from sightline.records import UnknownNameError
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import Line
 from sightline.results._views import Name, full_name

@@ -16,9 +16,9 @@ from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, picture,
 from sightline.api.routes.system import ancestors
 from sightline.api.schemas import ImageDetail, ImagePage, ImageSummary, Prediction, RegionInfo, Warn
 from sightline.api.state import Here, Image, Served
+from sightline.core import Sample
+from sightline.core.regions import Region as Marked
 from sightline.data.dataset import header_size
-from sightline.records import Sample
-from sightline.records.regions import Region as Marked
 from sightline.results._views import Name
 from sightline.results.images import COLUMNS, scores_of_images
 from sightline.results.leaderboard import so_far

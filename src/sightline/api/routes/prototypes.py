@@ -42,8 +42,8 @@ from sightline.api.schemas import (
     PrototypeWeight,
 )
 from sightline.api.state import Here, Served
+from sightline.core import InputError, MissingPackageError, UnknownNameError
 from sightline.prototypes.perturbations import PERTURBATIONS, Param, Perturbation
-from sightline.records import InputError, MissingPackageError, UnknownNameError
 from sightline.results import StoredBenchmark, benchmark_names, open_benchmark
 
 __all__ = [

@@ -44,8 +44,8 @@ from sightline.api.schemas import (
     PrototypeMatches,
 )
 from sightline.api.state import Here, Served
+from sightline.core import InputError, UnknownNameError
 from sightline.prototypes.perturbations import PERTURBATIONS, Perturbation, Step
-from sightline.records import InputError, UnknownNameError
 
 __all__ = ["router"]
 

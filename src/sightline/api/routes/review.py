@@ -36,7 +36,7 @@ from sightline.api.state import Here, Service
 from sightline.completion.completed import export
 from sightline.completion.events import Conflict, Event
 from sightline.completion.review import GoldView, ItemView, Person
-from sightline.records import InputError, UnknownNameError
+from sightline.core import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from sightline.completion.proposals import Proposals

@@ -47,9 +47,9 @@ from sightline.api.schemas import (
     Point,
 )
 from sightline.api.state import Here, Served
+from sightline.core import InputError
 from sightline.metrics import METRICS
 from sightline.metrics.engine import parse_metric
-from sightline.records import InputError
 from sightline.results._lines import Line, make_lines
 from sightline.results._views import Name
 

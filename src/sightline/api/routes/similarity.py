@@ -12,7 +12,7 @@ from sightline.api.problems import PROBLEMS, SENT, Refusal, naming, of_store, wr
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
 from sightline.api.schemas import Choice, SimilarityAsked
 from sightline.api.state import Here, Served
-from sightline.records import Region
+from sightline.core import Region
 
 __all__ = ["router"]
 

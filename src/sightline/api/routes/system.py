@@ -34,9 +34,9 @@ from sightline.api.schemas import (
     Table,
 )
 from sightline.api.state import Here, Served, Service
+from sightline.core import SightlineError
 from sightline.metrics import METRICS
 from sightline.metrics.spec import MetricSpec
-from sightline.records import SightlineError
 from sightline.results._catalogue import BASELINE
 from sightline.results._views import full_name
 from sightline.results.detection import detection_names

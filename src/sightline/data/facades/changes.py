@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.facades.painters.brush import Shape
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

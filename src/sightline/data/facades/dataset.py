@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError, Sample
 from sightline.data.dataset import Dataset
 from sightline.data.facades.facade import Facade, Labelling, check_labelling, check_whole
 from sightline.data.facades.styles import taxonomy
-from sightline.records import InputError, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path

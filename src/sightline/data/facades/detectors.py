@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.core.registry import Registry
 from sightline.data.outputs import replacing
-from sightline.registry import Registry
 
 if TYPE_CHECKING:
     import os

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw
 
-from sightline._raster import mask_pixels
+from sightline.core.raster import mask_pixels
 from sightline.data.facades.changes import Changes
 from sightline.data.facades.dice import Dice
 from sightline.data.facades.painters import PAINTERS

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from sightline.core import Annotation, InputError, Region
+from sightline.core.choices import Labelling
 from sightline.data.facades.camera import Camera
 from sightline.data.facades.changes import Change, check_change
 from sightline.data.facades.colours import Backdrop, Look
@@ -15,8 +17,6 @@ from sightline.data.facades.dice import Dice
 from sightline.data.facades.draw import Drawing, Setting, draw
 from sightline.data.facades.scene import Part, Plan, draw_plan, foreground, place
 from sightline.data.facades.styles import PART_TYPES, ROLES, STYLES, count_votes, winner
-from sightline.records import Annotation, InputError, Region
-from sightline.records.choices import Labelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

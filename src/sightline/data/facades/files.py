@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
+from sightline.core import InputError
 from sightline.data.dataset import from_annotations
 from sightline.data.facades.dataset import facade_of
 from sightline.data.formats.shapes import encode_rle
 from sightline.data.outputs import replacing
 from sightline.data.writing import write_annotations
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
+    from sightline.core import Annotation
     from sightline.data.dataset import Dataset
     from sightline.data.facades.facade import Facade
-    from sightline.records import Annotation
 
 __all__ = ["check_facades_folder", "write_facades"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sightline.records import Taxonomy
+from sightline.core import Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,16 +7,16 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from sightline import _raster
+from sightline.core import InputError, to_image_id
+from sightline.core import raster as _raster
 from sightline.data.formats.checks import check_flags, pixel_size
 from sightline.data.formats.shapes import encode_rle
-from sightline.records import InputError, to_image_id
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sightline.core import Annotation, Region
     from sightline.data.formats.checks import Size
-    from sightline.records import Annotation, Region
 
 __all__ = [
     "Json",

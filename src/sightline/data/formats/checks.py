@@ -10,8 +10,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sightline.records import Annotation, InputError, to_image_id
-from sightline.records.errors import shown as show
+from sightline.core import Annotation, InputError, to_image_id
+from sightline.core.errors import shown as show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -176,7 +176,7 @@ def existing(path: Any, missing: str) -> Path:
 
     >>> existing("no such folder", "must be a folder of XML files; there is nothing")
     Traceback (most recent call last):
-    sightline.records.errors.InputError: no such folder: must be a folder of XML files; there is
+    sightline.core.errors.InputError: no such folder: must be a folder of XML files; there is
     nothing
     """
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.formats.checks import (
     Size,
     as_object,
@@ -28,7 +29,6 @@ from sightline.data.formats.shapes import (
     polygon_shapes,
     rle_shape,
 )
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

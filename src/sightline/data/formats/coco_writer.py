@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from sightline.core import InputError
 from sightline.data.formats._written import (
     check_region,
     disc_record,
@@ -22,12 +23,11 @@ from sightline.data.formats.coco import EXTRA, FLAG_KEYS, NO_PARENT
 from sightline.data.formats.plain import with_labels
 from sightline.data.formats.shapes import encode_rle
 from sightline.data.images import image_size, inside
-from sightline.records import InputError
 
 if TYPE_CHECKING:
+    from sightline.core import Region, Taxonomy
     from sightline.data.formats._written import Json, WrittenImage
     from sightline.data.formats.checks import Size
-    from sightline.records import Region, Taxonomy
 
 __all__ = ["coco_content"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from sightline import _raster
+from sightline.core import Annotation, InputError, Region
+from sightline.core import raster as _raster
 from sightline.data.formats.checks import show
-from sightline.records import Annotation, InputError, Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sightline.core import Taxonomy
     from sightline.data.formats.checks import Size
     from sightline.data.formats.shapes import Box, Shape
-    from sightline.records import Taxonomy
 
 __all__ = [
     "AnnotationFile",
@@ -42,7 +42,7 @@ class AnnotationFile(NamedTuple):
     Examples
     --------
     >>> from sightline.data import AnnotationFile
-    >>> from sightline.records import Annotation, Taxonomy
+    >>> from sightline.core import Annotation, Taxonomy
     >>> said = AnnotationFile({"a": Annotation("a")}, {"a": "a.jpg"}, {"a": "test"}, Taxonomy())
     >>> list(said.annotations), said.names["a"], said.splits["a"]
     (['a'], 'a.jpg', 'test')

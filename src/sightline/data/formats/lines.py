@@ -9,11 +9,11 @@ from math import isfinite, nan
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sightline.core import InputError
+from sightline.core.errors import OutOfMemoryError
+from sightline.core.memory import is_out_of_memory
 from sightline.data.formats.checks import located, show
 from sightline.data.images import inside
-from sightline.records import InputError
-from sightline.records.errors import OutOfMemoryError
-from sightline.records.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

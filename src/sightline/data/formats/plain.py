@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.formats.checks import (
     Size,
     Units,
@@ -31,13 +32,12 @@ from sightline.data.formats.shapes import (
     polygon_shape,
     rle_shape,
 )
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from sightline.core import Annotation, Region
     from sightline.data.problems import Problems
-    from sightline.records import Annotation, Region
 
 __all__ = ["FORMAT", "is_plain", "read_plain", "read_region", "with_labels"]
 

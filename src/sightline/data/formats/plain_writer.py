@@ -18,8 +18,8 @@ from sightline.data.formats.plain import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sightline.core import Region, Taxonomy
     from sightline.data.formats._written import Json, WrittenImage
-    from sightline.records import Region, Taxonomy
 
 __all__ = ["plain_content", "region_record"]
 
@@ -66,7 +66,7 @@ def region_record(region: Region) -> Json:
 
     Examples
     --------
-    >>> from sightline.records import Region
+    >>> from sightline.core import Region
     >>> region_record(Region("window", box=(0.25, 0, 0.5, 1), score=0.9))
     {'label': 'window', 'box': [0.25, 0.0, 0.5, 1.0], 'score': 0.9}
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from sightline.records import InputError
+from sightline.core import InputError
 
 __all__ = ["MAX_CHARACTERS", "PlainLoader", "parse_yaml"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sightline import _raster
-from sightline._rle import rle_runs, runs_box
+from sightline.core import InputError
+from sightline.core import raster as _raster
+from sightline.core.run_lengths import rle_runs, runs_box
 from sightline.data.formats.checks import are_finite, as_object, located, number, numbers, show
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sightline._raster import Mask
+    from sightline.core.raster import Mask
     from sightline.data.formats.checks import Size, Units
 
 __all__ = [

@@ -7,6 +7,7 @@ from collections import Counter
 from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sightline.core import InputError, Taxonomy, to_image_id
 from sightline.data.formats.checks import (
     check_flags,
     check_score,
@@ -19,7 +20,6 @@ from sightline.data.formats.drafts import AnnotationFile, Draft, Facts
 from sightline.data.formats.lines import finite
 from sightline.data.formats.plain import with_labels
 from sightline.data.formats.shapes import box_shape
-from sightline.records import InputError, Taxonomy, to_image_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

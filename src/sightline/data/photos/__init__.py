@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sightline.core import InputError, MissingPackageError
 from sightline.data.annotations import read_annotation_file
 from sightline.data.dataset import from_annotations
-from sightline.records import InputError, MissingPackageError
 
 if TYPE_CHECKING:
     from sightline.data.dataset import Dataset

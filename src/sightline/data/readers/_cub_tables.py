@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import finite, row, table, whole, yes
 from sightline.data.images import image_size
 from sightline.data.problems import Problems
 from sightline.data.readers._image_files import claim, find_image
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

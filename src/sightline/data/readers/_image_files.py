@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from sightline.core import InputError, to_image_id
 from sightline.data.images import ENDINGS, image_size, inside, is_image
-from sightline.records import InputError, to_image_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

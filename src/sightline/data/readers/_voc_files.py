@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located, show
 from sightline.data.formats.lines import finite, read_text
 from sightline.data.formats.shapes import box_shape
 from sightline.data.images import image_size, inside, opened
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

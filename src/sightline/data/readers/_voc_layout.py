@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from sightline.core import InputError
 from sightline.data.formats.lines import table
 from sightline.data.images import inside
 from sightline.data.readers._image_files import find_image, is_debris
 from sightline.data.readers._splits import SPLITS, split_asked
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

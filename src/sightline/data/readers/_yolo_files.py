@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located, show, text
 from sightline.data.formats.lines import lines, read_text
 from sightline.data.formats.plain_yaml import parse_yaml
@@ -14,7 +15,6 @@ from sightline.data.images import inside, is_image
 from sightline.data.readers._image_files import is_debris
 from sightline.data.readers._splits import SPLITS, split_asked
 from sightline.data.readers._yolo_pairs import PLACES, pair, split_folder, swap
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

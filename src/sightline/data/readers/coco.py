@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError
 from sightline.data.annotations import read_annotation_file
 from sightline.data.readers._image_files import ImageFiles, is_debris
 from sightline.data.readers._splits import split_names
 from sightline.data.readers.folder import given_images, open_dataset
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os

@@ -24,6 +24,7 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.dataset import Dataset, LazyAnnotations, from_annotations
 from sightline.data.formats.checks import show
 from sightline.data.formats.drafts import Draft, Facts
@@ -36,16 +37,15 @@ from sightline.data.readers._cub_tables import (
     read_parts,
     read_places,
 )
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from sightline.core import Annotation
     from sightline.data.formats.shapes import Shape
     from sightline.data.problems import Problems
     from sightline.data.readers._cub_tables import Image, Places
-    from sightline.records import Annotation
 
 __all__ = ["Regions", "read"]
 

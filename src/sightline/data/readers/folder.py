@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sightline.core import InputError
 from sightline.data.annotations import AnnotationFile, read_annotation_file
 from sightline.data.dataset import from_annotations
 from sightline.data.readers._image_files import ImageFiles, is_debris, leaves
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.dataset import Dataset, LazyAnnotations, from_annotations
 from sightline.data.formats.checks import located
 from sightline.data.formats.drafts import Draft, Facts
@@ -42,18 +43,17 @@ from sightline.data.readers._voc_files import (
     written_size,
 )
 from sightline.data.readers._voc_layout import find_layout, image_of, read_splits
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from xml.etree.ElementTree import Element
 
-    from sightline._raster import Mask
+    from sightline.core import Annotation
+    from sightline.core.raster import Mask
     from sightline.data.formats.checks import Size
     from sightline.data.formats.shapes import Box
     from sightline.data.readers._voc_layout import Layout
-    from sightline.records import Annotation
 
 __all__ = ["VocFile", "VocObject", "read", "read_files"]
 

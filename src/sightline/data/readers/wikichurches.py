@@ -19,13 +19,13 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.formats.checks import located, numbers, records, show, text
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.lines import read_text, table
 from sightline.data.formats.shapes import box_shape
 from sightline.data.readers._image_files import claim, find_image
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

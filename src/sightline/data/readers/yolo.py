@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sightline.core import InputError, Taxonomy
 from sightline.data.dataset import Dataset, from_annotations
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.lines import finite, lines, read_text
@@ -42,15 +43,14 @@ from sightline.data.images import inside
 from sightline.data.problems import Problems
 from sightline.data.readers._image_files import claim
 from sightline.data.readers._yolo_files import class_names, find_config, find_items, read_config
-from sightline.records import InputError, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from sightline.core import Annotation
     from sightline.data.formats.shapes import Shape
     from sightline.data.readers._yolo_files import Item
-    from sightline.records import Annotation
 
 __all__ = ["LabelFile", "read", "read_label_files", "read_line"]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.formats import checks
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import finite, lines
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

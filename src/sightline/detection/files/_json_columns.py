@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._compiling import announce_compilation
-from sightline._threads import in_threads, threads_for
+from sightline.core.compilation import announce_compilation
+from sightline.core.threads import in_threads, threads_for
 from sightline.detection.files import _json_scan as scan
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.formats.checks import has_half
 from sightline.detection.files import _json_scan as scan
 from sightline.detection.files._json_columns import Columns, Field
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from sightline._compiling import compiled
+from sightline.core.compilation import compiled
 
 Array = Any
 

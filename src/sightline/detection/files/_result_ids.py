@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from sightline.core import InputError
+from sightline.core.checks import check_choice
 from sightline.data.images import is_image
 from sightline.detection.files._coco_pictures import CocoPictures
 from sightline.detection.files._json_records import show
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

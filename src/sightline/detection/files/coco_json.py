@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.formats.checks import has_half
 from sightline.detection.columns import Detections, GroundTruth, box_areas
 from sightline.detection.files import _json_columns as fast
@@ -31,7 +32,6 @@ from sightline.detection.files._json_records import (
 )
 from sightline.detection.files._result_ids import match_classes, match_images
 from sightline.detection.masks import mask_areas, mask_boxes, read_mask
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +172,7 @@ def coco_ground_truth(
     ...     "annotations": [{"id": 3, "image_id": 8, "category_id": 1, "bbox": [0, 0, 4, 5]}],
     ... })
     Traceback (most recent call last):
-    sightline.records.errors.InputError: ground truth: annotations[0] (id 3): image_id must be the
+    sightline.core.errors.InputError: ground truth: annotations[0] (id 3): image_id must be the
     id of one of the 1 images; got 8
     """
     images, records, categories = _lists(content, source)
@@ -214,7 +214,7 @@ def coco_detections(
     --------
     >>> coco_detections([{"image_id": 7, "category_id": 1, "bbox": [0, 0, 4, 5], "score": "x"}])
     Traceback (most recent call last):
-    sightline.records.errors.InputError: detections: record 0: score must be a finite number; got
+    sightline.core.errors.InputError: detections: record 0: score must be a finite number; got
     'x'
     """
     place = Place(source)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import lines, read_text
 from sightline.data.readers._image_files import is_debris
 from sightline.detection.files._columns import existing
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os

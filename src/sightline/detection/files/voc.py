@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import read_text
 from sightline.data.readers._image_files import is_debris
 from sightline.data.readers.voc import read_files
 from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.files._columns import existing, read_words
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     import os

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sightline.core import InputError
 from sightline.data.formats.checks import located
 from sightline.data.formats.lines import finite, lines, read_text
 from sightline.data.images import image_size, is_image
@@ -33,7 +34,6 @@ from sightline.data.readers.yolo import read_label_files, read_line
 from sightline.detection.columns import Detections, GroundTruth, Picture
 from sightline.detection.files._columns import existing, read_words, same_width
 from sightline.detection.masks import read_mask
-from sightline.records import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._flips import EQUAL, FEWEST
 from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sightline.records import InputError
+from sightline.core import InputError
 from sightline.stats._flips import FEWEST, flip_pvalues
 from sightline.stats._resample import Weights
 from sightline.stats.sparsity.overlap import Overlaps, iou_of, overlaps

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline._arrays import to_numpy
-from sightline.records import InputError
+from sightline.core import InputError
+from sightline.core.arrays import to_numpy
 from sightline.stats._given import floats
 from sightline.stats._images import numbered
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 
-from sightline._arrays import divide, shape_of, to_numpy
+from sightline.core import Annotation, InputError
+from sightline.core.arrays import divide, shape_of, to_numpy
+from sightline.core.checks import check_choice
 from sightline.metrics._border import (
     apply_sign,
     check_maps,
@@ -19,8 +21,6 @@ from sightline.metrics._border import (
     resolve_sign,
 )
 from sightline.metrics.selection import Sign, Threshold, Ties, budget, parse_selection, select
-from sightline.records import Annotation, InputError
-from sightline.records.checks import check_choice
 from sightline.stats._scenes import check_finite
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def image_atoms(annotation: Annotation | Any, shape: tuple[int, int], /) -> Atom
 
     Examples
     --------
-    >>> from sightline.records import Region
+    >>> from sightline.core import Region
     >>> door = Region("door", box=(0, 0, 0.5, 1))
     >>> tree = Region("tree", box=(0.25, 0, 1, 1), flags=("ignore",))
     >>> atoms = image_atoms(Annotation("a.jpg", regions=(door, tree)), (1, 4))

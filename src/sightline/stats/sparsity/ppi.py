@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from scipy.special import stdtrit
 
-from sightline.records import InputError
-from sightline.records.checks import MIN_IMAGES, check_confidence, explain_few
+from sightline.core import InputError
+from sightline.core.checks import MIN_IMAGES, check_confidence, explain_few
 from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import in_units

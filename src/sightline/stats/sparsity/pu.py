@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sightline._arrays import shape_of, to_numpy
-from sightline.records import InputError
-from sightline.records.checks import check_confidence, explain_few
+from sightline.core import InputError
+from sightline.core.arrays import shape_of, to_numpy
+from sightline.core.checks import check_confidence, explain_few
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats._resample import Weights
 

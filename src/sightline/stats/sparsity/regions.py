@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from sightline._arrays import divide, to_numpy
+from sightline.core import InputError
+from sightline.core.arrays import divide, to_numpy
+from sightline.core.checks import check_choice
 from sightline.metrics import bbox_recall, iou_ceiling
-from sightline.records import InputError
-from sightline.records.checks import check_choice
 from sightline.stats._given import floats
 from sightline.stats._images import numbered
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
-from sightline.records.errors import InputError, shown
+from sightline.core.errors import InputError, shown
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sightline._raster import Mask
-    from sightline.records.taxonomy import Taxonomy
+    from sightline.core.raster import Mask
+    from sightline.core.taxonomy import Taxonomy
 
 __all__ = ["Annotation", "BoundingBox", "ImageAnnotation", "Region", "to_image_id"]
 
@@ -88,7 +88,7 @@ class Region:
 
     Examples
     --------
-    >>> from sightline.records import Region
+    >>> from sightline.core import Region
     >>> door = Region("door", box=(0, 0.5, 0.5, 1))
     >>> door.to_mask(2, 4).astype(int).tolist(), door.difficult
     ([[0, 0, 0, 0], [1, 1, 0, 0]], False)
@@ -136,7 +136,8 @@ class Region:
         InputError
             If polygons or run lengths do not fit.
         """
-        from sightline import _raster, _rle
+        from sightline.core import raster as _raster
+        from sightline.core import run_lengths as _rle
 
         x0, y0, x1, y1 = self.box
         try:
@@ -172,7 +173,7 @@ class Annotation:
 
     Examples
     --------
-    >>> from sightline.records import Annotation, Region
+    >>> from sightline.core import Annotation, Region
     >>> facade = Annotation("a.jpg", 200, 100, (Region("door", box=(0, 0, 0.5, 1)),), ("Gothic",))
     >>> facade.union_mask(2, 4).astype(int).tolist(), facade.labels
     ([[1, 1, 0, 0], [1, 1, 0, 0]], ('Gothic',))
@@ -284,7 +285,7 @@ class Annotation:
         A Gaussian for the box of each region on the grid, σ = side / 4, joined by the maximum; 0
         where pixels are ignored. A region that is wholly ignored has none.
         """
-        from sightline import _raster
+        from sightline.core import raster as _raster
 
         ignored = self.ignore_mask(height, width)
         masks = [region.to_mask(height, width) for region in self.scored]

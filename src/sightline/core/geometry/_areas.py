@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from sightline._raster import Mask
+    from sightline.core.raster import Mask
 
 __all__ = [
     "NEAR",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from sightline.geometry._areas import neighbours
+from sightline.core.geometry._areas import neighbours
 
 if TYPE_CHECKING:
-    from sightline.geometry.transform import Geometry
+    from sightline.core.geometry.transform import Geometry
 
 __all__ = ["tensors_to_image"]
 

@@ -4,7 +4,7 @@ Pixel i reaches from i to i + 1, its centre is at i + 0.5. The "image" is the up
 annotated, the "input" what the model is given, the "grid" its patches. Numpy alone.
 """
 
-from sightline.geometry.fit import FITS, fit_geometry
-from sightline.geometry.transform import Geometry
+from sightline.core.geometry.fit import FITS, fit_geometry
+from sightline.core.geometry.transform import Geometry
 
 __all__ = ["FITS", "Geometry", "fit_geometry"]

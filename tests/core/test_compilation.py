@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from sightline import _compiling
+from sightline.core import compilation as _compiling
 from sightline.detection.files import _json_scan as scan
 
 if TYPE_CHECKING:

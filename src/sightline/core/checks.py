@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.records.errors import InputError
+from sightline.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
 
     >>> check_choice("ties", "first", ("share", "include"))
     Traceback (most recent call last):
-    sightline.records.errors.InputError: ties must be one of share, include; got 'first'
+    sightline.core.errors.InputError: ties must be one of share, include; got 'first'
     """
     if value not in (choices := tuple(known)):
         raise InputError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}")
@@ -34,7 +34,7 @@ def check_confidence(confidence: float) -> None:
 
     >>> check_confidence(95)
     Traceback (most recent call last):
-    sightline.records.errors.InputError: confidence must lie between 0 and 1; got 95
+    sightline.core.errors.InputError: confidence must lie between 0 and 1; got 95
     """
     if not 0 < confidence < 1:  # NaN fails too
         raise InputError(f"confidence must lie between 0 and 1; got {confidence}")

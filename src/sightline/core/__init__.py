@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sightline.records.errors import (
+from sightline.core.errors import (
     InputError,
     MapError,
     MissingPackageError,
     SightlineError,
     UnknownNameError,
 )
-from sightline.records.regions import (
+from sightline.core.regions import (
     Annotation,
     BoundingBox,
     ImageAnnotation,
     Region,
     to_image_id,
 )
-from sightline.records.rows import row_schema
-from sightline.records.samples import Sample
-from sightline.records.taxonomy import Taxonomy
+from sightline.core.rows import row_schema
+from sightline.core.samples import Sample
+from sightline.core.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     import pyarrow as pa

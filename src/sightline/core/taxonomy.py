@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sightline.records.errors import InputError, UnknownNameError, shown
+from sightline.core.errors import InputError, UnknownNameError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

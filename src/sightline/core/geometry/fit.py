@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sightline.geometry._checks import Size, check_pair, one_side, show_size
-from sightline.geometry.transform import Geometry
-from sightline.records import InputError
-from sightline.records.checks import check_choice
-from sightline.records.choices import FITS
+from sightline.core import InputError
+from sightline.core.checks import check_choice
+from sightline.core.choices import FITS
+from sightline.core.geometry._checks import Size, check_pair, one_side, show_size
+from sightline.core.geometry.transform import Geometry
 
 __all__ = ["FITS", "fit_geometry"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline import records
-from sightline.records import (
+from sightline import core as records
+from sightline.core import (
     Annotation,
     BoundingBox,
     ImageAnnotation,
@@ -21,7 +21,7 @@ from sightline.records import (
     row_schema,
     to_image_id,
 )
-from sightline.records.paths import resolved
+from sightline.core.paths import resolved
 from sightline.store.files import leads_out
 from tests.scripts import printed_by
 
@@ -272,7 +272,7 @@ def test_errors_are_value_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["sightline", "sightline.records", "sightline.registry", "sightline.cli"]
+    "module", ["sightline", "sightline.core", "sightline.core.registry", "sightline.cli"]
 )
 def test_import_is_light(module: str) -> None:
     heavy = "numpy", "numba", "pandas", "pyarrow", "scipy", "torch", "pycocotools", "PIL", "yaml"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sightline.records.errors import OutOfMemoryError, SightlineError
+from sightline.core.errors import OutOfMemoryError, SightlineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

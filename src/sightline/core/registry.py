@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from sightline.records import UnknownNameError
-from sightline.records.errors import shown
+from sightline.core import UnknownNameError
+from sightline.core.errors import shown
 
 __all__ = ["Registry", "over_defaults"]
 
@@ -24,7 +24,7 @@ class Registry(Mapping[str, T]):
     >>> colours["rad"]
     Traceback (most recent call last):
         ...
-    sightline.records.errors.UnknownNameError: unknown colour 'rad'; did you mean 'red'? Known: red
+    sightline.core.errors.UnknownNameError: unknown colour 'rad'; did you mean 'red'? Known: red
     """
 
     def __init__(self, kind: str) -> None:

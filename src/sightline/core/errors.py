@@ -40,7 +40,7 @@ class SightlineError(Exception):
 
     Examples
     --------
-    >>> from sightline.records import InputError, SightlineError, UnknownNameError
+    >>> from sightline.core import InputError, SightlineError, UnknownNameError
     >>> [issubclass(error, SightlineError) for error in (InputError, UnknownNameError)]
     [True, True]
     """
@@ -55,7 +55,7 @@ class InputError(SightlineError, ValueError):
     >>> compute_coverage([[0.5]], [[1, 0]])
     Traceback (most recent call last):
     ...
-    sightline.records.errors.InputError: mask must have the maps' height and width 1×1; got shape
+    sightline.core.errors.InputError: mask must have the maps' height and width 1×1; got shape
     1×2
     """
 
@@ -71,7 +71,7 @@ class MapError(InputError):
     Examples
     --------
     >>> from sightline.metrics import score_maps
-    >>> from sightline.records import MapError
+    >>> from sightline.core import MapError
     >>> try:
     ...     score_maps([[[0.5, 0.1]], [[float("nan"), 0.1]]], [[True, False]])
     ... except MapError as error:
@@ -94,7 +94,7 @@ class OutOfMemoryError(SightlineError):
 
     Examples
     --------
-    >>> from sightline.records.errors import OutOfMemoryError
+    >>> from sightline.core.errors import OutOfMemoryError
     >>> issubclass(OutOfMemoryError, SightlineError), issubclass(OutOfMemoryError, ValueError)
     (True, False)
     """
@@ -109,7 +109,7 @@ class UnknownNameError(SightlineError, KeyError):
     >>> METRICS["coverag"]
     Traceback (most recent call last):
     ...
-    sightline.records.errors.UnknownNameError: unknown metric 'coverag'; did you mean
+    sightline.core.errors.UnknownNameError: unknown metric 'coverag'; did you mean
     'coverage'? Known: ...
     """
 
@@ -122,7 +122,7 @@ class MissingPackageError(SightlineError, ImportError):
 
     Examples
     --------
-    >>> from sightline.records import MissingPackageError
+    >>> from sightline.core import MissingPackageError
     >>> issubclass(MissingPackageError, ImportError)
     True
     """

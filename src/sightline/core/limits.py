@@ -6,7 +6,7 @@ from itertools import cycle
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sightline.records.errors import InputError, shown
+from sightline.core.errors import InputError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,7 +93,7 @@ def check_model_config(config: Mapping[str, Any], path: Path | str) -> None:
     >>> check_model_config({"num_hidden_layers": 1_000_000}, "vit/config.json")
     Traceback (most recent call last):
         ...
-    sightline.records.errors.InputError: ...
+    sightline.core.errors.InputError: ...
     """
     for key, value, limit in _iter_sizes(config):
         if isinstance(value, list):

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sightline import _raster
-from sightline._arrays import shape_of
-from sightline._rle import decode_rle
-from sightline.geometry._areas import (
+from sightline.core import Annotation, InputError, Region
+from sightline.core import raster as _raster
+from sightline.core.arrays import shape_of
+from sightline.core.checks import check_choice
+from sightline.core.errors import shown
+from sightline.core.geometry._areas import (
     NEAR,
     NOTHING,
     Pair,
@@ -31,23 +33,21 @@ from sightline.geometry._areas import (
     snap_all,
     sum_between,
 )
-from sightline.geometry._checks import (
+from sightline.core.geometry._checks import (
     Size,
     check_numbers,
     check_size,
     show_size,
     size_or,
 )
-from sightline.records import Annotation, InputError, Region
-from sightline.records.checks import check_choice
-from sightline.records.errors import shown
+from sightline.core.run_lengths import decode_rle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from sightline._raster import Mask
+    from sightline.core.raster import Mask
 
 __all__ = ["Geometry"]
 

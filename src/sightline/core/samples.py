@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sightline.records.regions import Annotation
+    from sightline.core.regions import Annotation
 
 __all__ = ["Sample"]
 
@@ -37,7 +37,7 @@ class Sample:
     Examples
     --------
     >>> import numpy as np
-    >>> from sightline.records import Annotation, Sample
+    >>> from sightline.core import Annotation, Sample
     >>> black = np.zeros((4, 6, 3), np.uint8)
     >>> one = Sample("a", Annotation("a", labels=("Gothic",)), load=lambda: black)
     >>> one.labels, one.image().shape
@@ -63,7 +63,7 @@ class Sample:
         InputError
             If there is no image, or its file cannot be read; the message names it.
         """
-        from sightline.records.errors import InputError
+        from sightline.core.errors import InputError
 
         if self.load is None:
             raise InputError(f"image {self.image_id!r} has no file")

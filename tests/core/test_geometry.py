@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from pycocotools import mask as coco
 
-from sightline import _raster
-from sightline.geometry import FITS, Geometry, fit_geometry
+from sightline.core import Annotation, InputError, Region
+from sightline.core import raster as _raster
+from sightline.core.geometry import FITS, Geometry, fit_geometry
 from sightline.metrics import compute_iou, score_maps
-from sightline.records import Annotation, InputError, Region
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NAN = float("nan")

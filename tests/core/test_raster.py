@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco
 
-from sightline._raster import (
+from sightline.core.raster import (
     box_mask,
     box_pixels,
     disc_mask,

@@ -21,7 +21,7 @@ def row_schema() -> pa.Schema:
 
     Examples
     --------
-    >>> from sightline.records import ROW_SCHEMA, row_schema
+    >>> from sightline.core import ROW_SCHEMA, row_schema
     >>> row_schema() is ROW_SCHEMA, row_schema().names[:3], row_schema().field("value").type
     (True, ['study', 'rules', 'image'], DataType(double))
     """

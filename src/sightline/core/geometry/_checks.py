@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sightline.records import InputError
-from sightline.records.errors import shown
+from sightline.core import InputError
+from sightline.core.errors import shown
 
 __all__ = [
     "Size",

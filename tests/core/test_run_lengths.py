@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco
 
-from sightline._rle import decode_rle, runs_box
+from sightline.core.run_lengths import decode_rle, runs_box
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.randoms(use_true_random=False))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sightline._rle import decode_rle
+from sightline.core.run_lengths import decode_rle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
