@@ -40,7 +40,7 @@ REASONS = {
     "sightline.detection.reading.as_tables": "what the files of one side do not say, by format",
     "sightline.detection.sizes.calculate_map_by_size": _BOXES,
     "sightline.figures.images.draw_layer_maps": "what is drawn, and the words around it",
-    "sightline.finetuning.finetune.finetune": "data and folders; the rest is in `settings`",
+    "sightline.models.finetuning.finetune.finetune": "data and folders; the rest is in `settings`",
     "sightline.core.geometry.fit.fit_geometry": "what preprocessors of models state, one by one",
     "sightline.maps.make.explain": "the fields of a request, as users have them at hand",
     "sightline.metrics.boxes.compute_corloc": _PROTOCOL,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from sightline.finetuning import Settings, finetune
 from sightline.models import load_model, load_variant, read_recipe
+from sightline.models.finetuning import Settings, finetune
 from sightline.models.recipes import RECIPE
 from sightline.models.variants import ADAPTER, HEAD
-from tests.finetuning.pictures import make_data
+from tests.models.finetuning.pictures import make_data
 
 if TYPE_CHECKING:
     from pathlib import Path

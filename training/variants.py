@@ -22,10 +22,10 @@ from safetensors.torch import load_file
 from sightline.core import Annotation, Sample
 from sightline.data import Dataset
 from sightline.data.facades import STYLES
-from sightline.finetuning import Chosen, Settings, choose_images, finetune
-from sightline.finetuning.adapters import target_ends
-from sightline.finetuning.saving import write_tensors
 from sightline.models import load_model
+from sightline.models.finetuning import Chosen, Settings, choose_images, finetune
+from sightline.models.finetuning.adapters import target_ends
+from sightline.models.finetuning.saving import write_tensors
 from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import (
     ADAPTER,

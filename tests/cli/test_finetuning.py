@@ -15,8 +15,8 @@ from sightline.models.recipes import read_recipe
 from sightline.runner.methods import variant_name
 from sightline.study import Study
 from tests.cli.small import error, run
-from tests.finetuning.pictures import write_pictures
 from tests.maps.networks import tiny
+from tests.models.finetuning.pictures import write_pictures
 
 if TYPE_CHECKING:
     from pathlib import Path

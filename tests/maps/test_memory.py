@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from sightline.maps import explain, memory
-from sightline.maps.memory import LARGEST, choose_batch, free_memory
-from sightline.models import Model, load_model
+from sightline.maps import explain
+from sightline.models import Model, load_model, memory
 from sightline.models.load import Description
+from sightline.models.memory import LARGEST, choose_batch, free_memory
 from sightline.models.preprocess import Preprocess
 from tests.maps.networks import make_images, tiny
 

@@ -14,8 +14,8 @@ from sightline.core import InputError
 
 if TYPE_CHECKING:
     from sightline.data import Dataset
-    from sightline.finetuning import Finetuned
-    from sightline.finetuning.images import HeldOut
+    from sightline.models.finetuning import Finetuned
+    from sightline.models.finetuning.images import HeldOut
 
 __all__ = ["finetune", "read_data", "read_held_out"]
 
@@ -102,10 +102,10 @@ def finetune(
 
     The variant holds what was trained, and no copy of the model: MODEL@FOLDER loads it.
     """
-    from sightline.finetuning import Settings, choose_images
-    from sightline.finetuning import finetune as make
-    from sightline.finetuning.saving import check_folder
     from sightline.models import load_model  # before the others: it names what is not installed
+    from sightline.models.finetuning import Settings, choose_images
+    from sightline.models.finetuning import finetune as make
+    from sightline.models.finetuning.saving import check_folder
 
     check_folder(out, force)
     settings = Settings(
@@ -143,7 +143,7 @@ def read_held_out(text: str | None) -> "HeldOut":
     "annotated", a file of annotations, a study file, the folder of its results, or a data set.
     """
     from sightline.data import read_annotations
-    from sightline.finetuning.images import ANNOTATED
+    from sightline.models.finetuning.images import ANNOTATED
 
     if text is None:
         return None

@@ -15,11 +15,11 @@ from sightline.core import InputError
 from sightline.core.errors import shown
 from sightline.maps.detections import check_detection
 from sightline.maps.maps import Maps, grid_geometries
-from sightline.maps.memory import choose_batch
 from sightline.maps.methods import METHODS, Method, Request
 from sightline.maps.targets import Goal, Target, needs_classes, read_target
 from sightline.models import Inputs, Model, load_model
 from sightline.models.hooks import undisturbed
+from sightline.models.memory import choose_batch
 from sightline.models.preprocess import ImageLike, as_images
 
 if TYPE_CHECKING:

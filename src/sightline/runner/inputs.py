@@ -160,7 +160,7 @@ def _most(limits: dict[str, int], model: Model) -> int:
     limit = limits.get(model.device.type, limits["cpu"])
     if model.device.type == "cpu":
         return limit
-    from sightline.maps.memory import total_memory
+    from sightline.models.memory import total_memory
 
     return min(limit, total_memory(model.device) // 8)
 

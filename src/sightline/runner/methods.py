@@ -143,7 +143,7 @@ def _card(method: MethodEntry) -> Method:
 
 def _steady_batch(model: Model) -> int:
     """Return how many images a pass may hold: the same on a machine, whatever else it does."""
-    from sightline.maps.memory import choose_batch, total_memory
+    from sightline.models.memory import choose_batch, total_memory
 
     inputs = model.prepare(np.zeros((64, 64, 3), np.uint8))
     memory = total_memory(model.device)

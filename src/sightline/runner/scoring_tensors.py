@@ -130,7 +130,7 @@ def _scenes(
 
 @lru_cache
 def _most_pixels(device: torch.device) -> int:
-    from sightline.maps.memory import total_memory
+    from sightline.models.memory import total_memory
 
     return min(MOST_PIXELS, total_memory(device) // _BYTES_EACH)
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from sightline.finetuning.pictures import Pictures
-    from sightline.finetuning.settings import Settings
     from sightline.models import Model
+    from sightline.models.finetuning.pictures import Pictures
+    from sightline.models.finetuning.settings import Settings
 
 __all__ = ["History", "Sight", "learn_head", "learn_network", "measure", "reproducible"]
 

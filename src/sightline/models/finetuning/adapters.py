@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from sightline.core import InputError, MissingPackageError
-from sightline.finetuning.saving import write_tensors
+from sightline.models.finetuning.saving import write_tensors
 from sightline.models.variants import ADAPTER
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sightline.finetuning.settings import Settings
+    from sightline.models.finetuning.settings import Settings
 
 __all__ = ["add_adapters", "adapted_weights", "save_adapters"]
 

@@ -12,8 +12,8 @@ from PIL import Image
 
 from sightline.core import Annotation, InputError, Sample
 from sightline.data import Dataset, from_annotations, load_dataset
-from sightline.finetuning import choose_images
-from tests.finetuning.pictures import COLOURS, make_data, write_pictures
+from sightline.models.finetuning import choose_images
+from tests.models.finetuning.pictures import COLOURS, make_data, write_pictures
 
 
 def test_a_share_of_each_class_is_kept_for_validation() -> None:

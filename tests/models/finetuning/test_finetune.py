@@ -13,16 +13,16 @@ from safetensors.torch import load_file
 from torch import nn
 
 from sightline.core import InputError, MissingPackageError
-from sightline.finetuning import Chosen, Settings, choose_images, finetune
-from sightline.finetuning.adapters import add_adapters, target_ends
-from sightline.finetuning.learning import History, Sight, _schedule, learn_head
-from sightline.finetuning.pictures import read_pictures
-from sightline.finetuning.saving import replacing_folder
 from sightline.models import Description, Model, Preprocess, load_model
+from sightline.models.finetuning import Chosen, Settings, choose_images, finetune
+from sightline.models.finetuning.adapters import add_adapters, target_ends
+from sightline.models.finetuning.learning import History, Sight, _schedule, learn_head
+from sightline.models.finetuning.pictures import read_pictures
+from sightline.models.finetuning.saving import replacing_folder
 from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import ADAPTER, DELTA, HEAD, load_variant, recipes_of
-from tests.finetuning.pictures import COLOURS, make_data, picture
 from tests.maps.networks import tiny
+from tests.models.finetuning.pictures import COLOURS, make_data, picture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -365,7 +365,7 @@ def test_images_that_do_not_fit_into_memory_are_read_each_time(
 ) -> None:
     data, classes = make_data(9), tuple(COLOURS)
     kept = read_pictures(base, data, classes, lambda done: None)
-    monkeypatch.setattr("sightline.finetuning.pictures.free_memory", lambda device: 0)
+    monkeypatch.setattr("sightline.models.finetuning.pictures.free_memory", lambda device: 0)
     read = read_pictures(base, data, classes, lambda done: None)
     assert kept.kept is not None
     assert read.kept is None

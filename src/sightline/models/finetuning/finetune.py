@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.core import InputError
 from sightline.data import Dataset
-from sightline.finetuning.adapters import adapted_weights, add_adapters, save_adapters
-from sightline.finetuning.images import (
+from sightline.models.finetuning.adapters import adapted_weights, add_adapters, save_adapters
+from sightline.models.finetuning.images import (
     Chosen,
     HeldOut,
     Progress,
     choose_images,
     describe_held_out,
 )
-from sightline.finetuning.learning import (
+from sightline.models.finetuning.learning import (
     History,
     Sight,
     learn_head,
@@ -26,9 +26,14 @@ from sightline.finetuning.learning import (
     measure,
     reproducible,
 )
-from sightline.finetuning.pictures import Pictures, embeddings_of, read_pictures
-from sightline.finetuning.saving import check_folder, delta_of, replacing_folder, write_tensors
-from sightline.finetuning.settings import Settings
+from sightline.models.finetuning.pictures import Pictures, embeddings_of, read_pictures
+from sightline.models.finetuning.saving import (
+    check_folder,
+    delta_of,
+    replacing_folder,
+    write_tensors,
+)
+from sightline.models.finetuning.settings import Settings
 from sightline.models.hooks import undisturbed
 from sightline.models.recipes import RECIPE, Recipe, read_recipe
 from sightline.models.variants import (

@@ -50,7 +50,7 @@ class Chosen:
     Examples
     --------
     >>> from sightline.data import load_dataset
-    >>> from sightline.finetuning import choose_images
+    >>> from sightline.models.finetuning import choose_images
     >>> chosen = choose_images(load_dataset("facades", count=10), held_out={})
     >>> len(chosen.training), len(chosen.validation), chosen.source["name"]
     (6, 4, 'facades')

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from sightline.core import InputError
-from sightline.maps.memory import SHARE, free_memory
 from sightline.models.hooks import undisturbed
+from sightline.models.memory import SHARE, free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
