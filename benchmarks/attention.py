@@ -84,7 +84,7 @@ def eager(device: str, images: list[Any]) -> Callable[[], Any]:
 
 def ours(method: str) -> Callable[[str, list[Any]], Callable[[], Any]]:
     def prepare(device: str, images: list[Any]) -> Callable[[], Any]:
-        from sightline.maps import explain
+        from sightline.attribution.methods import explain
 
         model = make_model(device)
         return lambda: explain(model, images, method, batch=len(images))

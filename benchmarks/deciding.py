@@ -26,8 +26,8 @@ import numpy as np
 import torch
 from scipy.stats import binomtest, wilcoxon
 
+from sightline.attribution.methods import METHODS, Maps, Method, explain
 from sightline.data.facades import STYLES, Facade
-from sightline.maps import METHODS, Maps, Method, explain
 from sightline.models import Model, load_model
 
 SEED, SIZE = 7, 224  # held out from all training

@@ -236,7 +236,7 @@ def logits_of(model: Model) -> Any:
 
 
 def our_call(model: Model, method: str, images: list[Any]) -> Callable[[], Any]:
-    from sightline.maps import METHODS, explain
+    from sightline.attribution.methods import METHODS, explain
 
     card = METHODS[method]
     options: dict[str, Any] = {"layers": -1} if card.layered else {}
@@ -310,7 +310,7 @@ def measure(
 
 def our_methods(name: str, asked: Sequence[str]) -> list[str]:
     """Return the methods that a model is asked for here, in the order of the table."""
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
     from sightline.models import load_model
 
     model = load_model(name)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.maps import Maps
+    from sightline.attribution.methods import Maps
     from sightline.models import Model
     from sightline.stats.sparsity import LabelBias
 

@@ -22,6 +22,9 @@ import torch
 from torch import nn
 
 from sightline import load_dataset
+from sightline.attribution.methods import explain
+from sightline.attribution.methods.perturbation import Probability
+from sightline.attribution.methods.targets import Classes
 from sightline.checks._prepared import Prepared
 from sightline.checks.randomisation import randomised_rows, steps_of
 from sightline.checks.redraw import redrawing, redrawn, structure
@@ -29,9 +32,6 @@ from sightline.checks.removal import Covered, Imputed, Order, Question
 from sightline.checks.similarity import spearman
 from sightline.checks.stages import all_tensors, stages_of
 from sightline.checks.table import Job
-from sightline.maps import explain
-from sightline.maps.perturbation import Probability
-from sightline.maps.targets import Classes
 from sightline.models import Description, Model, Preprocess, load_model
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sightline import load_dataset
+from sightline.attribution.methods import METHODS
 from sightline.cli.explaining import Options, explain_images
 from sightline.data import write_facades
-from sightline.maps import METHODS
 
 if TYPE_CHECKING:
-    from sightline.maps import Method
+    from sightline.attribution.methods import Method
 
 PAGE = Path(__file__).parent / "methods.md"
 PICTURE = Path(__file__).parent / "images" / "explain.jpg"

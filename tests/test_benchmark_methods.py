@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import methods as bench
 from benchmarks.methods import Measured
-from sightline.maps import METHODS
+from sightline.attribution.methods import METHODS
 from sightline.models import load_model
 
 if TYPE_CHECKING:

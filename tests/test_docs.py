@@ -24,7 +24,8 @@ from benchmarks import data as data_bench
 from benchmarks import detection as detection_bench
 from benchmarks import maps as bench
 from benchmarks import study as study_bench
-from sightline import data, maps, metrics, models, results, study
+from sightline import data, metrics, models, results, study
+from sightline.attribution import methods as maps
 from sightline.cli import app
 from sightline.study.files import parse_study
 from tests.loaded import loaded_once

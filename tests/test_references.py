@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
+from sightline.attribution.methods import METHODS
 from sightline.checks.table import CHECKS
-from sightline.maps import METHODS
 from sightline.metrics import METRICS
 from sightline.prototypes.attribution import ATTRIBUTIONS
 from sightline.prototypes.perturbations import PERTURBATIONS

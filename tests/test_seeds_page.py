@@ -15,9 +15,9 @@ import pytest
 import typer
 
 import sightline
+from sightline.attribution.methods import METHODS
 from sightline.cli import app
 from sightline.data import DATASETS
-from sightline.maps import METHODS
 from sightline.metrics import METRICS
 from sightline.models import FAMILIES, MODELS
 from sightline.prototypes import PERTURBATIONS

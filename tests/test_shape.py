@@ -42,7 +42,7 @@ REASONS = {
     "sightline.figures.images.draw_layer_maps": "what is drawn, and the words around it",
     "sightline.models.finetuning.finetune.finetune": "data and folders; the rest is in `settings`",
     "sightline.core.geometry.fit.fit_geometry": "what preprocessors of models state, one by one",
-    "sightline.maps.make.explain": "the fields of a request, as users have them at hand",
+    "sightline.attribution.methods.make.explain": "the fields of a request, as users have them at hand",
     "sightline.metrics.boxes.compute_corloc": _PROTOCOL,
     "sightline.metrics.engine.score_maps": "the one way into the scores; each option is a column",
     "sightline.prototypes.attribution.attribute": "what is explained, and how it is cut in batches",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.analysis import analyse
+    from sightline.attribution.methods import METHODS, Maps, explain, similarity
     from sightline.core.geometry import Geometry
     from sightline.data import DATASETS, load_dataset
     from sightline.detection import DetectionResults, evaluate_detections
     from sightline.executors import run_study
-    from sightline.maps import METHODS, Maps, explain, similarity
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
     from sightline.models import MODELS, Model, load_model
     from sightline.results import Results, open_results
@@ -23,10 +23,10 @@ _HOME = {
     "DATASETS": "sightline.data",
     "DetectionResults": "sightline.detection",
     "Geometry": "sightline.core.geometry",
-    "METHODS": "sightline.maps",
+    "METHODS": "sightline.attribution.methods",
     "METRICS": "sightline.metrics",
     "MODELS": "sightline.models",
-    "Maps": "sightline.maps",
+    "Maps": "sightline.attribution.methods",
     "Model": "sightline.models",
     "Results": "sightline.results",
     "Scores": "sightline.metrics",
@@ -34,14 +34,14 @@ _HOME = {
     "analyse": "sightline.analysis",
     "compute_all_metrics": "sightline.metrics",
     "evaluate_detections": "sightline.detection",
-    "explain": "sightline.maps",
+    "explain": "sightline.attribution.methods",
     "load_dataset": "sightline.data",
     "load_model": "sightline.models",
     "load_study": "sightline.study",
     "open_results": "sightline.results",
     "run_study": "sightline.executors",
     "score_maps": "sightline.metrics",
-    "similarity": "sightline.maps",
+    "similarity": "sightline.attribution.methods",
 }
 
 __all__ = [

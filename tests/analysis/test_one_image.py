@@ -11,11 +11,11 @@ from PIL import Image
 
 from sightline.analysis import analyse, one_image
 from sightline.analysis.image_maps import ImageMap, maps_over, score_over
+from sightline.attribution.methods import METHODS as KNOWN
+from sightline.attribution.methods import explain
 from sightline.core import Annotation, InputError, Region, Sample, UnknownNameError
-from sightline.maps import METHODS as KNOWN
-from sightline.maps import explain
 from sightline.metrics import score_maps
-from tests.maps.networks import CLASSES, linear, make_images, one_patch, tiny
+from tests.attribution.methods.networks import CLASSES, linear, make_images, one_patch, tiny
 
 if TYPE_CHECKING:
     from pathlib import Path

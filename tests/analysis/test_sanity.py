@@ -21,10 +21,10 @@ from sightline.analysis.sanity import (
     sanity_table,
     verdict_of,
 )
+from sightline.attribution.methods import METHODS
 from sightline.checks.randomisation import randomised_rows, reference_rows
 from sightline.checks.table import SIMILARITIES, Job, guide_of
 from sightline.core import InputError
-from sightline.maps import METHODS
 from sightline.runner.checking import partners_of
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
 from tests.analysis import checked

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sightline.api.binary import decode_map
-from sightline.maps.similar import similarity
+from sightline.attribution.methods.similar import similarity
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient

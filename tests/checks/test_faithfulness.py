@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 import torch
 
+from sightline.attribution.methods import METHODS, explain
+from sightline.attribution.methods.methods import Found
+from sightline.attribution.methods.perturbation import cover_of
+from sightline.attribution.methods.targets import Classes, read_target
 from sightline.checks import faithfulness
 from sightline.checks.faithfulness import faithfulness_rows
 from sightline.checks.randomisation import randomised_rows
@@ -18,18 +22,14 @@ from sightline.checks.removal import random_colours, source_of
 from sightline.checks.similarity import ssim
 from sightline.checks.table import MEASURES, Job, Row
 from sightline.core import Annotation, InputError, Sample, UnknownNameError
-from sightline.maps import METHODS, explain
-from sightline.maps.methods import Found
-from sightline.maps.perturbation import cover_of
-from sightline.maps.targets import Classes, read_target
+from tests.attribution.methods.networks import linear, make_images, one_patch, smooth, tiny
 from tests.checks.test_removal import imputed
-from tests.maps.networks import linear, make_images, one_patch, smooth, tiny
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from sightline.maps.methods import Request
+    from sightline.attribution.methods.methods import Request
     from sightline.models import Inputs, Model
 
 STEPS, SAMPLES = 4, 6

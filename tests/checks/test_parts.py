@@ -15,21 +15,21 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from sightline import load_dataset
+from sightline.attribution.methods import METHODS, explain
+from sightline.attribution.methods.targets import read_target
 from sightline.checks import _asking, parts
 from sightline.checks.parts import FIRST, parts_rows, rank_scores, types_of
 from sightline.checks.removal import Covered, Order, Question
 from sightline.checks.table import Job
 from sightline.core import InputError, Sample
 from sightline.data.facades import Facade, facade_of
-from sightline.maps import METHODS, explain
-from sightline.maps.targets import read_target
 from sightline.models import Model, load_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from sightline.maps import Maps
+    from sightline.attribution.methods import Maps
 
 COUNT = 6
 

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from sightline import load_dataset
+from sightline.attribution.methods import METHODS, explain
 from sightline.checks import _asking, randomisation
 from sightline.checks.randomisation import randomised_rows, reference_rows, steps_of
 from sightline.checks.redraw import redrawn
@@ -19,7 +20,6 @@ from sightline.checks.similarity import Views, compare, resized
 from sightline.checks.stages import Stage, stages_of
 from sightline.checks.table import SIMILARITIES, Job, Row
 from sightline.core import Annotation, InputError, Sample
-from sightline.maps import METHODS, explain
 from sightline.models import Description, Model, Preprocess, load_model
 
 ABSOLUTE = tuple(f"{name}_abs" for name in SIMILARITIES)

@@ -28,7 +28,7 @@ from sightline.checks.removal import (
 )
 from sightline.core import InputError
 from sightline.models.preprocess import Preprocess
-from tests.maps.networks import linear, make_images
+from tests.attribution.methods.networks import linear, make_images
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

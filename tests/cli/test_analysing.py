@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file
 
+from sightline.attribution.methods import Similar, explain
 from sightline.cli import option_words
 from sightline.data import read_annotations
-from sightline.maps import Similar, explain
 from sightline.models import load_model
 from tests.cli.small import error, numbers, run
 
@@ -72,13 +72,13 @@ class TestAnalyse:
     def test_of_all_methods_those_left_out_are_named(
         self, image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        from sightline.attribution.methods import METHODS
         from sightline.core.registry import Registry
-        from sightline.maps import METHODS
 
         few: Registry[object] = Registry("method")
         for name in ("cls", "pool", "edge", "mean_map"):
             few.add(name, METHODS[name])
-        monkeypatch.setattr("sightline.maps.METHODS", few)
+        monkeypatch.setattr("sightline.attribution.methods.METHODS", few)
         told = json.loads(run("analyse", image, "-o", tmp_path, "--json").stdout)
         assert told["skipped"] == {
             "pool": "needs pooling", "mean_map": "is a mean over other images",

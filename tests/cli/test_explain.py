@@ -20,6 +20,8 @@ from PIL import Image
 from safetensors import safe_open
 from transformers import Dinov2Config, Dinov2Model
 
+from sightline.attribution.methods import METHODS, explain
+from sightline.attribution.methods.picture import draw_maps
 from sightline.cli import explaining
 from sightline.core import InputError
 from sightline.core.geometry import Geometry
@@ -27,8 +29,6 @@ from sightline.core.registry import Registry
 from sightline.data import open_maps, read_annotations
 from sightline.data.by_image import score_by_image
 from sightline.data.images import read_image
-from sightline.maps import METHODS, explain
-from sightline.maps.picture import draw_maps
 from sightline.models import load_model
 from tests.cli.small import run
 

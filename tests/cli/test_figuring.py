@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 from sightline.analysis.image_maps import raster_over
+from sightline.attribution.methods import explain
 from sightline.cli import figuring_images, figuring_stores
 from sightline.cli.explaining import Options, make_maps
 from sightline.core import InputError
 from sightline.data import read_annotations
 from sightline.data.images import read_image
 from sightline.figures import FIGURES, images, save, visualize_all_methods
-from sightline.maps import explain
 from sightline.metrics import score_maps
 from sightline.models import load_model
 from sightline.report import Choice

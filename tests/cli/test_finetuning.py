@@ -14,8 +14,8 @@ from sightline.data import Dataset, write_annotations
 from sightline.models.recipes import read_recipe
 from sightline.runner.methods import variant_name
 from sightline.study import Study
+from tests.attribution.methods.networks import tiny
 from tests.cli.small import error, run
-from tests.maps.networks import tiny
 from tests.models.finetuning.pictures import write_pictures
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sightline.maps import METHODS
+from sightline.attribution.methods import METHODS
 from sightline.models import MODELS, load_model
 from sightline.models.families import FAMILIES
 from tests.cli.small import run

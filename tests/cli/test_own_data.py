@@ -16,9 +16,9 @@ import torch
 from PIL import Image
 from transformers import ViTConfig, ViTForImageClassification
 
+from sightline.attribution.methods import explain
 from sightline.data import read_annotations
 from sightline.data.by_image import score_by_image
-from sightline.maps import explain
 from sightline.models import load_model
 from sightline.results import open_results
 from tests.cli.small import STYLES, error, numbers, run, write_data, write_maps

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sightline.attribution.methods import METHODS
 from sightline.cli import running
 from sightline.core import MissingPackageError
 from sightline.data import photos as module
-from sightline.maps import METHODS
 from sightline.models import MODELS, efficientnet
 from sightline.results import open_results
 from sightline.runner import plan_study

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from safetensors.numpy import load_file
 
-from sightline.maps import draw_similarity, similarity
+from sightline.attribution.methods import draw_similarity, similarity
 from tests.cli.small import error, run
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ import pytest
 import yaml
 from rich.console import Console
 
+from sightline.attribution.methods import METHODS
 from sightline.cli import running
 from sightline.cli.printing import timespan
 from sightline.cli.running import expected_blocks, plan_lines, stopping
@@ -28,7 +29,6 @@ from sightline.cli.stores import layer_lines
 from sightline.core.words import counted
 from sightline.executors import run_study
 from sightline.figures import FIGURES
-from sightline.maps import METHODS
 from sightline.report import StoreFigures
 from sightline.report.findings import find
 from sightline.report.scores import read_scores

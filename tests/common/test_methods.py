@@ -15,11 +15,11 @@ import pytest
 import torch
 
 from sightline import load_dataset
+from sightline.attribution.methods import METHODS, Maps, Method, explain
 from sightline.core import InputError
-from sightline.maps import METHODS, Maps, Method, explain
 from sightline.models import Model, load_model
 from sightline.models.hooks import first_tensor
-from tests.maps.networks import ONE, make_images, one_patch, tiny
+from tests.attribution.methods.networks import ONE, make_images, one_patch, tiny
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from sightline import load_dataset
+from sightline.attribution.methods.similar import region_feature
 from sightline.completion.proposals import Proposals, propose, read_proposals, write_proposals
 from sightline.completion.proposers import make_proposer as make_proposer_by_name
 from sightline.completion.sam import SamOptions, SamProposer, _sure, _view
 from sightline.completion.sam import make as make_proposer
 from sightline.completion.segmenters import Masks, load_segmenter
 from sightline.core import Annotation, InputError, Region, Sample, UnknownNameError
-from sightline.maps.similar import region_feature
 from sightline.models import load_model
 from tests.completion.small_sam import CELL, SIDE, ByColour, small_network
 

@@ -406,7 +406,7 @@ def test_a_slip_in_a_method_is_shown_and_what_is_stored_stays(
 
 
 def test_a_slip_of_a_map_method_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sightline.maps.make as making
+    import sightline.attribution.methods.make as making
 
     def make_maps(*_: Any, **__: Any) -> Any:
         raise KeyError("no such block")

@@ -20,14 +20,14 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from sightline.maps import METHODS
+from sightline.attribution.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from sightline.maps.methods import Found, Method, Request
+    from sightline.attribution.methods.methods import Found, Method, Request
     from sightline.models import Inputs, Model
 
 MAPS = Path(__file__).parent / "maps.safetensors"

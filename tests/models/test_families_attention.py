@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from sightline.attribution.methods import explain
 from sightline.core import InputError
-from sightline.maps import explain
 from sightline.models import Model, load_model
 from tests.models.families import CASES, cut_patches, tiny, trunk_of
 

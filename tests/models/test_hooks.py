@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutput
 
-from sightline.maps import explain
+from sightline.attribution.methods import explain
 from sightline.models import Description, Preprocess, hooks, load_model
 from sightline.models.attention import _WATCHED, seen_attention
 from sightline.models.hooks import (

@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from sightline.attribution.methods import explain
 from sightline.core import InputError, UnknownNameError
-from sightline.maps import explain
 from sightline.models import Description, Model, Preprocess, load, load_model
 
 IMAGES = [

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from sightline.attribution.methods import explain
 from sightline.core import InputError
 from sightline.data.facades import STYLES, Facade
-from sightline.maps import explain
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.models.prototypes import (
     PrototypeNetwork,

@@ -16,8 +16,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from sightline.attribution.methods import METHODS, Maps, explain
 from sightline.core import InputError, MissingPackageError
-from sightline.maps import METHODS, Maps, explain
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.models.attention import seen_attention
 from sightline.models.timm import describe_timm, load_timm

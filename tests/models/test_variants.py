@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from sightline.attribution.methods import explain
 from sightline.core import InputError, UnknownNameError
 from sightline.data import load_dataset
-from sightline.maps import explain
 from sightline.models import MODELS, Model, load_model
 from sightline.models.cards import DEMO
 from sightline.models.recipes import RECIPE, STRATEGIES, Recipe, read_recipe
@@ -28,7 +28,7 @@ from sightline.models.variants import (
     weight_digests,
     weights_digest,
 )
-from tests.maps.networks import CLASSES, make_images, smooth, tiny
+from tests.attribution.methods.networks import CLASSES, make_images, smooth, tiny
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from sightline.maps import METHODS
+from sightline.attribution.methods import METHODS
 from sightline.metrics import METRICS
 from sightline.report.references import (
     CITED_BY_METHODS,

@@ -14,8 +14,8 @@ import pytest
 import torch
 from PIL import Image
 
+from sightline.attribution.methods import explain
 from sightline.core import InputError
-from sightline.maps import explain
 from sightline.models.prototypes import Source
 from sightline.prototypes.matches import normalised, unit_images
 from sightline.prototypes.perturbations import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sightline.attribution.methods import METHODS
 from sightline.core import InputError
-from sightline.maps import METHODS
 from sightline.models import load_model
 from sightline.runner import plan_study
 from sightline.runner.methods import LeftOut, _target, _targets

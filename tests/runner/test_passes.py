@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.maps import explain
-from sightline.maps.passes import Passed
+from sightline.attribution.methods import explain
+from sightline.attribution.methods.passes import Passed
 from sightline.models.attention import Heads
 from sightline.runner import Worker, inputs
 from sightline.store import create_store
@@ -133,7 +133,7 @@ def test_what_is_kept_of_a_pass_is_bounded() -> None:
 
 def test_rows_made_together_are_those_made_alone(plan: Plan) -> None:
     """As a GPU does: products of one call; here matrix products, so that last digits may differ."""
-    from sightline.maps.make import Wanted, make_maps
+    from sightline.attribution.methods.make import Wanted, make_maps
 
     model = SHELF.model("demo/vit", "squash")
     images = [np.full((64, 64, 3), 40 * k, np.uint8) for k in range(3)]

@@ -12,11 +12,11 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
+from sightline.attribution.methods import explain
 from sightline.core import InputError, Sample
 from sightline.core.errors import OutOfMemoryError
 from sightline.core.memory import is_out_of_memory
 from sightline.executors.lane import _failed
-from sightline.maps import explain
 from sightline.metrics import score_maps
 from sightline.runner import BadImageError, Chunk, Shelf, Task, Worker, plan_study
 from sightline.runner import work as module
@@ -483,7 +483,7 @@ def test_other_errors_are_none(name: str) -> None:
 def test_a_model_without_memory_says_so(
     plan: Plan, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sightline.maps.make
+    import sightline.attribution.methods.make
 
     worker = Worker(plan, store, SHELF)
     task = task_of(plan, "demo/cnn", "gradcam")
@@ -493,7 +493,7 @@ def test_a_model_without_memory_says_so(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(sightline.maps.make, "make_maps", fail)
+    monkeypatch.setattr(sightline.attribution.methods.make, "make_maps", fail)
     with pytest.raises(OutOfMemoryError, match=r"demo/cnn: .*allocate memory"):
         worker.make(task, samples)
     error = RuntimeError("another")

@@ -128,11 +128,11 @@ def test_problems_are_listed_by_line(tmp_path: Path) -> None:
 def test_names_of_methods_are_known_before_the_methods_are_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
 
     assert known_methods() is METHODS
     assert tuple(METHODS) == SHIPPED_METHODS
-    monkeypatch.delitem(sys.modules, "sightline.maps")
+    monkeypatch.delitem(sys.modules, "sightline.attribution.methods")
     assert tuple(known_methods()) == SHIPPED_METHODS
     message = refused(tmp_path, LEAST.replace("cls", "clss"))
     assert "unknown method 'clss'; did you mean 'cls'? Known: cls, mean" in message

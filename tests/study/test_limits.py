@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sightline.attribution.methods import METHODS, explain
 from sightline.core import InputError, SightlineError
 from sightline.core.limits import (
     MAX_ENTRIES,
@@ -18,7 +19,6 @@ from sightline.core.limits import (
     PARAMETER_LIMITS,
     check_model_config,
 )
-from sightline.maps import METHODS, explain
 from sightline.models import load_model
 from sightline.study import Study, load_study
 from tests.scripts import printed_by

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 import yaml
 
+from sightline.attribution.methods import METHODS
 from sightline.core import InputError
-from sightline.maps import METHODS
 from sightline.models import MODELS
 from sightline.study import Data, Engine, Study, demo_study, load_study, new_study
 from sightline.study.template import Kind

@@ -117,7 +117,7 @@ class Alike:
             return self._loaded(model)
 
     def _map(self, image: str, region: Region, model: str, layer: int | None) -> OneMap:
-        from sightline.maps.similar import similarity
+        from sightline.attribution.methods.similar import similarity
 
         with self._lock:
             loaded = self._loaded(model)

@@ -95,7 +95,7 @@ def _select(
     best: Mapping[Configuration, int], study: Study, section: Mapping[str, Any]
 ) -> dict[Configuration, int]:
     """Return the layers of configurations that a check is about and whose model can be asked."""
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
     from sightline.runner.methods import model_name, variant_name
 
     models = {

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.attribution.methods import Maps
     from sightline.core import Annotation, Region
     from sightline.core.choices import Sign
-    from sightline.maps import Maps
 
     Columns = Mapping[str, Any]  # those of `score_maps`, or like them
 

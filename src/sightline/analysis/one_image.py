@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from sightline.maps import Maps, Method
-    from sightline.maps.targets import Target
+    from sightline.attribution.methods import Maps, Method
+    from sightline.attribution.methods.targets import Target
     from sightline.models import Model
     from sightline.models.preprocess import ImageLike
 
@@ -86,7 +86,7 @@ class Analysis:
     @property
     def head(self) -> str:
         """Which image and model these are, what is predicted, and what else is explained."""
-        from sightline.maps.picture import class_words
+        from sightline.attribution.methods.picture import class_words
 
         words, told = [self.name, self.model], ""
         if self.predicted is not None:
@@ -233,8 +233,8 @@ def analyse(
     >>> found.table("iou@90")[["method", "value", "chance", "ceiling"]].round(2).values.tolist()
     [['gradcam', 0.22, 0.08, 0.4], ['edge', 0.29, 0.08, 0.4]]
     """
-    from sightline.maps import METHODS as KNOWN
-    from sightline.maps.targets import read_target
+    from sightline.attribution.methods import METHODS as KNOWN
+    from sightline.attribution.methods.targets import read_target
     from sightline.models import load_model
     from sightline.models.model import Model as Loaded
 
@@ -306,8 +306,8 @@ def _cards(
     model: Model, named: Sequence[str] | None, target: Target
 ) -> tuple[list[Method], dict[str, str]]:
     """Return the methods that are asked, and of all those that are not, why."""
-    from sightline.maps import METHODS as KNOWN
-    from sightline.maps.targets import needs_classes
+    from sightline.attribution.methods import METHODS as KNOWN
+    from sightline.attribution.methods.targets import needs_classes
 
     classless, skipped = not needs_classes(target), dict[str, str]()
     cards = list(KNOWN.values()) if named is None else [KNOWN[name] for name in named]
@@ -345,7 +345,7 @@ def _calls(
 
 
 def _ask(model: Model, sample: Sample, call: Mapping[str, Any]) -> Maps:
-    from sightline.maps import explain
+    from sightline.attribution.methods import explain
 
     return explain(model, sample, **call)
 

@@ -146,7 +146,7 @@ def _map(
     model: Model, one: Mapping[str, Any], asked: _Asked, goal: int | None
 ) -> NDArray[np.float32]:
     """Return a map over the pixels of an image."""
-    from sightline.maps import explain
+    from sightline.attribution.methods import explain
 
     options: dict[str, Any] = {}
     layer = _layer(one)

@@ -92,7 +92,7 @@ def _first_steps(served: Served) -> list[Callable[[], object]]:
         lambda: warm_up(served),
     ]
     if find_spec("torch") is not None:  # methods are described beside the code that makes maps
-        steps.insert(0, lambda: import_module("sightline.maps"))
+        steps.insert(0, lambda: import_module("sightline.attribution.methods"))
     return steps
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sightline.attribution.methods import METHODS, explain
 from sightline.core import InputError
-from sightline.maps import METHODS, explain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sightline.attribution.methods import Maps
     from sightline.checks.table import Job
     from sightline.core import Sample
-    from sightline.maps import Maps
     from sightline.models import Model
 
 __all__ = ["check_own_maps", "explained", "predicted"]

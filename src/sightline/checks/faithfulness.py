@@ -60,6 +60,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sightline.attribution.methods.gradient import plain_image
+from sightline.attribution.methods.methods import METHODS, Method, Request
+from sightline.attribution.methods.perturbation import Probability, cover_of
+from sightline.attribution.methods.targets import Classes, Goal, needs_classes, read_target
 from sightline.checks._asking import check_own_maps
 from sightline.checks.removal import (
     Covered,
@@ -76,10 +80,6 @@ from sightline.checks.removal import (
 from sightline.checks.similarity import ssim
 from sightline.checks.table import MEASURES, Row
 from sightline.core import InputError, UnknownNameError
-from sightline.maps.gradient import plain_image
-from sightline.maps.methods import METHODS, Method, Request
-from sightline.maps.perturbation import Probability, cover_of
-from sightline.maps.targets import Classes, Goal, needs_classes, read_target
 from sightline.models import Inputs
 from sightline.models.hooks import undisturbed
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.attribution.methods import METHODS
 from sightline.checks._asking import check_own_maps, explained, predicted
 from sightline.checks.removal import read_as
 from sightline.checks.table import Row
 from sightline.data.facades import facade_of
-from sightline.maps import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from sightline.attribution.methods import METHODS, explain
 from sightline.checks._asking import check_own_maps, explained, predicted
 from sightline.checks._prepared import Prepared
 from sightline.checks.redraw import redrawing
@@ -27,7 +28,6 @@ from sightline.checks.table import WAYS, Row
 from sightline.core import InputError
 from sightline.core.lru_cache import Kept
 from sightline.core.raster import mask_pixels
-from sightline.maps import METHODS, explain
 from sightline.models.hooks import undisturbed
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from torch import nn
 
+    from sightline.attribution.methods import Maps
     from sightline.checks.stages import Stage
     from sightline.checks.table import Job
     from sightline.core import Sample
     from sightline.core.geometry import Geometry
-    from sightline.maps import Maps
     from sightline.models import Model
 
 __all__ = ["randomised_rows", "reference_rows", "steps_of"]

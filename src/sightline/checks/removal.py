@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from sightline.attribution.methods.copies import score_copies
 from sightline.checks._filling import filled_in
 from sightline.core import InputError
 from sightline.core.choices import SIGNS
 from sightline.core.threads import in_threads, threads_for
-from sightline.maps.copies import score_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from torch import Tensor
 
-    from sightline.maps.targets import Goal
+    from sightline.attribution.methods.targets import Goal
     from sightline.models import Inputs, Model
 
 __all__ = [

@@ -21,8 +21,8 @@ from sightline.cli.options import (
 from sightline.cli.printing import SHOWN_NAMES, listed, own_name, progress, show, show_json
 
 if TYPE_CHECKING:
+    from sightline.attribution.methods import Maps
     from sightline.cli.explaining import Explained
-    from sightline.maps import Maps
 
 __all__ = ["explain"]
 
@@ -118,7 +118,7 @@ def _lines(found: "Explained", options: Options, program: str) -> Iterator[str]:
 
 
 def _share(name: str, share: float) -> str:
-    from sightline.maps.picture import class_words
+    from sightline.attribution.methods.picture import class_words
 
     return f"{class_words(name)} ({share:.1%})"
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from sightline.attribution.methods import Maps, Method
+    from sightline.attribution.methods.files import WrittenMaps
     from sightline.cli.printing import Move
-    from sightline.maps import Maps, Method
-    from sightline.maps.files import WrittenMaps
     from sightline.models import Model
 
 __all__ = [
@@ -140,7 +140,7 @@ def explain_images(options: Options, move: Move) -> Explained:
     watch.done("drawing")
     written = None
     if options.maps is not None:
-        from sightline.maps.files import write_maps
+        from sightline.attribution.methods.files import write_maps
 
         names = [image.name for image in images]
         written = write_maps(maps, names, options.maps, resolution=resolution)
@@ -214,8 +214,8 @@ def load_fitted(name: str, fit: str | None, size: str | None, device: str | None
 
 def check_outputs(options: Options) -> None:
     """Raise where nothing is to be written, or cannot be written where the options say."""
+    from sightline.attribution.methods.files import check_maps_path
     from sightline.data.drawing import check_picture_path
-    from sightline.maps.files import check_maps_path
 
     if options.out is None and options.maps is None:
         raise InputError("nothing to write: give --out for a picture, --maps for the maps, or both")
@@ -229,7 +229,7 @@ def check_outputs(options: Options) -> None:
 
 def _check_asked(options: Options) -> None:
     """Raise where a method does not exist, or a target needs what files do not tell."""
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
 
     if options.target == "label":
         raise InputError("--target label: images have no label here; give a class, or predicted")
@@ -260,8 +260,8 @@ def _named(methods: Sequence[str] | None) -> list[str]:
 
 def _cards(options: Options, model: Model, images: int) -> list[Method]:
     """Return the methods asked for, which fit the model and the target."""
-    from sightline.maps import METHODS
-    from sightline.maps.make import usual_method
+    from sightline.attribution.methods import METHODS
+    from sightline.attribution.methods.make import usual_method
 
     classless = is_classless(options.target)
     if options.methods is None:
@@ -362,8 +362,8 @@ def _calls(options: Options, cards: list[Method], model: Model) -> list[dict[str
 
 def _base(card: Method, options: Options, model: Model) -> Method:
     """Return the method whose layers, heads and classes count: another's, if made from its maps."""
-    from sightline.maps import METHODS
-    from sightline.maps.make import usual_method
+    from sightline.attribution.methods import METHODS
+    from sightline.attribution.methods.make import usual_method
 
     if card.of_maps is None:
         return card
@@ -469,8 +469,8 @@ def _explain(
 ) -> tuple[list[Maps], dict[str, str]]:
     """Return the maps; of all methods also those that refuse the model, and why."""
     from sightline.analysis.image_maps import maps_or_why
-    from sightline.maps import explain
-    from sightline.maps.targets import read_target as goal_of
+    from sightline.attribution.methods import explain
+    from sightline.attribution.methods.targets import read_target as goal_of
 
     maps: list[Maps] = []
     refused: dict[str, str] = {}
@@ -489,7 +489,7 @@ def _explain(
 
 
 def _can_be_scored(maps: list[Maps], resolution: str | int) -> bool:
-    from sightline.maps.files import can_be_scored
+    from sightline.attribution.methods.files import can_be_scored
 
     return can_be_scored(maps, resolution)
 
@@ -522,8 +522,8 @@ def _draw(
     """Draw the first images, as many as a picture can show, and return how many."""
     if out is None:
         return 0
+    from sightline.attribution.methods.picture import class_words, draw_maps
     from sightline.data.drawing import write_picture
-    from sightline.maps.picture import class_words, draw_maps
 
     each = 1 + sum(len(one.layers) * len(one.heads) for one in maps)
     count = max(1, min(len(images), _MOST_IMAGES, _MOST_TILES // each))

@@ -154,7 +154,7 @@ def _scores(tiles: list[ImageMap], annotation: Annotation | None, metric: str) -
 
 def _head(made: Made) -> str:
     """Return which image and model these are, and what it takes the image for."""
-    from sightline.maps.picture import class_words
+    from sightline.attribution.methods.picture import class_words
 
     words = [made.images[0].name, made.model.name]
     words += [f"predicted {class_words(name)} ({share:.0%})" for name, share in made.predicted]

@@ -14,7 +14,7 @@ from sightline.cli.printing import add_row, listed, new_table, show, show_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sightline.maps import Method
+    from sightline.attribution.methods import Method
     from sightline.models import Model, ModelCard
     from sightline.models.families import Family
 
@@ -153,7 +153,9 @@ def show_methods(
     from sightline.models import load_model
 
     loaded = None if model is None else load_model(model)
-    from sightline.maps import METHODS  # after models, which name what is not installed
+    from sightline.attribution.methods import (
+        METHODS,  # after models, which name what is not installed
+    )
 
     if as_json:
         show_json([describe_method(card, loaded) for card in METHODS.values()])

@@ -11,10 +11,10 @@ from sightline.core import InputError, SightlineError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sightline.attribution.methods.targets import Target
     from sightline.core import Annotation
     from sightline.data.choice import DataChoice
     from sightline.data.dataset import Dataset
-    from sightline.maps.targets import Target
     from sightline.models import Model
 
 __all__ = [
@@ -88,7 +88,7 @@ def read_target(text: str, model: Model) -> Target:
     InputError
         If the model has no such class; the message names the option.
     """
-    from sightline.maps.targets import Similar
+    from sightline.attribution.methods.targets import Similar
 
     if text.startswith(_SIMILAR):
         path = Path(text.removeprefix(_SIMILAR))

@@ -28,7 +28,7 @@ from sightline.core import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sightline.maps import Maps
+    from sightline.attribution.methods import Maps
 
 __all__ = ["similarity"]
 
@@ -105,7 +105,7 @@ def _picked(path: Path) -> Picked:
 def _compare(
     model: Any, image: Path, box: list[float], layer: int | None, onto: Path | None
 ) -> "Maps":
-    from sightline.maps.similar import as_region, similarity
+    from sightline.attribution.methods.similar import as_region, similarity
     from sightline.models.preprocess import as_image
 
     pixels = as_image(image)
@@ -123,9 +123,9 @@ def _write(
     options: Options, found: "Maps", image: Path, box: list[float], onto: Path | None
 ) -> None:
     """Write the picture and the map, as the options say."""
+    from sightline.attribution.methods import write_maps
+    from sightline.attribution.methods.similar_picture import draw_similarity
     from sightline.data.drawing import write_picture
-    from sightline.maps import write_maps
-    from sightline.maps.similar_picture import draw_similarity
 
     if options.out is not None:
         fit = "input {} x {}".format(*found.geometries[0][0].size)
@@ -148,7 +148,7 @@ def _told(found: "Maps", box: list[float], onto: Path | None) -> dict[str, Any]:
         "mean": float(seen.mean()),
     }
     if onto is None:
-        from sightline.maps.similar import as_region
+        from sightline.attribution.methods.similar import as_region
 
         shares = way.covered_shares(as_region(box, *way.source))
         told["inside"] = float((values * shares).sum() / shares.sum())

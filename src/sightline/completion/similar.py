@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from sightline.attribution.methods.similar import patch_features
 from sightline.completion._options import (
     check_known,
     check_number,
@@ -27,7 +28,6 @@ from sightline.completion.proposals import Proposal
 from sightline.core import InputError, Region
 from sightline.core import raster as _raster
 from sightline.data.formats.shapes import encode_rle
-from sightline.maps.similar import patch_features
 from sightline.models import Model, load_model
 from sightline.models.hooks import undisturbed
 from sightline.models.preprocess import as_image

@@ -10,11 +10,11 @@ from zlib import crc32
 import torch
 from torch.nn import functional
 
+from sightline.attribution.methods.methods import check_number, check_whole
+from sightline.attribution.methods.noise import draw_noise, noise_source
 from sightline.core import InputError
 from sightline.core.checks import check_choice
 from sightline.core.registry import Registry, over_defaults
-from sightline.maps.methods import check_number, check_whole
-from sightline.maps.noise import draw_noise, noise_source
 from sightline.models import prototypes_of
 from sightline.models.hooks import undisturbed
 from sightline.prototypes.matches import cell_similarities, first_maxima

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from sightline.attribution.methods.colours import Scale, overlay
 from sightline.core import InputError
 from sightline.core.arrays import to_numpy
-from sightline.maps.colours import Scale, overlay
 from sightline.prototypes.perturbations import relevant_boxes
 
 if TYPE_CHECKING:

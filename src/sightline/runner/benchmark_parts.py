@@ -509,7 +509,7 @@ def _class_maps(asked: BenchmarkJob, method: str, group: Group, pairs: _Pairs) -
     import numpy as np
     import torch
 
-    from sightline.maps import METHODS, explain
+    from sightline.attribution.methods import METHODS, explain
     from sightline.prototypes.attribution import scaled_values
 
     card = METHODS[method]

@@ -92,7 +92,7 @@ def plan_benchmark(asked: BenchmarkJob, progress: Progress | None = None) -> Ben
 
 def _checked(asked: BenchmarkJob) -> tuple[int, ...]:
     """Return the prototypes in use, or the classes; raise for what does not fit."""
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
     from sightline.prototypes.attribution import ATTRIBUTIONS
     from sightline.prototypes.matches import prototypes_in_use
 
@@ -206,7 +206,7 @@ def _attribution(asked: BenchmarkJob) -> dict[str, Any]:
 
 
 def _method(asked: BenchmarkJob) -> dict[str, Any] | None:
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
 
     if asked.method is None:
         return None

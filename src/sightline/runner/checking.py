@@ -163,7 +163,7 @@ def _with_baselines(study: Study, sources: Sequence[Source], shelf: Shelf) -> li
 
 def _baseline(study: Study, source: Source, name: str) -> Source:
     """Return the source of a baseline, beside another of the same model."""
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
 
     card = METHODS[name]
     params, seed = card.with_defaults({}), None

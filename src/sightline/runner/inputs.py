@@ -15,8 +15,8 @@ from sightline.runner.streams import aside, stays_on
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from sightline.attribution.methods.passes import Passed
     from sightline.core import Sample
-    from sightline.maps.passes import Passed
     from sightline.models import Inputs, Model
     from sightline.runner.sources import Source
 
@@ -167,7 +167,7 @@ def _most(limits: dict[str, int], model: Model) -> int:
 
 def _memory(model: Model, batches: int, sharing: Sequence[Source]) -> Passed | None:
     """Return where a pass of one of some batches is kept, if several sources share it."""
-    from sightline.maps.passes import Passed
+    from sightline.attribution.methods.passes import Passed
 
     if len(sharing) < 2:
         return None

@@ -15,7 +15,7 @@ from sightline.runner.sources import Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sightline.maps import Method
+    from sightline.attribution.methods import Method
     from sightline.models import Model
     from sightline.runner.shelf import Shelf
     from sightline.study import MethodEntry, ModelEntry, Study
@@ -66,7 +66,7 @@ def method_sources(
     study: Study, entry: ModelEntry, shelf: Shelf, batches: Mapping[str, int]
 ) -> tuple[list[Source], list[LeftOut]]:
     """Return the sources of one model, and the methods that do not fit it."""
-    from sightline.maps.make import usual_method
+    from sightline.attribution.methods.make import usual_method
 
     fit = entry.fit or study.fit
     try:
@@ -124,14 +124,14 @@ def _not_asked(study: Study, card: Method, model: Model, name: str) -> list[Left
 
 def _lacking(card: Method, model: Model, target: str | int) -> list[str]:
     """Return what a model lacks for a method that is to explain a target."""
-    from sightline.maps.detections import lacking_for
+    from sightline.attribution.methods.detections import lacking_for
 
     return lacking_for(card, model, target)
 
 
 def _card(method: MethodEntry) -> Method:
     """Return what is known of a method, which must take the parameters that are given."""
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
 
     try:
         card = METHODS[method.name]
@@ -201,7 +201,7 @@ def _targets(study: Study, card: Method, model: Model) -> Iterator[str]:
 
 
 def _target(target: str | int, model: Model) -> str:
-    from sightline.maps.targets import needs_classes
+    from sightline.attribution.methods.targets import needs_classes
 
     if target in _WORDS or not needs_classes(target):
         return str(target)

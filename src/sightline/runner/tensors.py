@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.maps.make import Made
+    from sightline.attribution.methods.make import Made
 
     Tensor = Any
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sightline.attribution.methods.make import Made
     from sightline.checks.table import Row
     from sightline.core import Annotation
     from sightline.data.mapfiles import MapFiles
-    from sightline.maps.make import Made
     from sightline.runner.plan import Plan, Task
     from sightline.runner.scoring_tensors import Figures
     from sightline.runner.sources import Source
@@ -260,7 +260,7 @@ class Worker:
         return self._model_maps(source, samples), [_without_pixels(one) for one in samples]
 
     def _model_maps(self, source: Source, samples: Sequence[Sample]) -> StoredMaps:
-        from sightline.maps.make import Wanted, make_maps
+        from sightline.attribution.methods.make import Wanted, make_maps
 
         heads = tuple(head for head in source.heads if head is not None)
         layers: Any = [layer for layer in source.layers if layer is not None] or "all"

@@ -26,7 +26,7 @@ def known_methods() -> Registry[Any]:
     >>> "cls" in known_methods()
     True
     """
-    loaded = sys.modules.get("sightline.maps")
+    loaded = sys.modules.get("sightline.attribution.methods")
     if loaded is not None:
         found: Registry[Any] = loaded.METHODS
         return found

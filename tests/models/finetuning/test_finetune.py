@@ -21,7 +21,7 @@ from sightline.models.finetuning.pictures import read_pictures
 from sightline.models.finetuning.saving import replacing_folder
 from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import ADAPTER, DELTA, HEAD, load_variant, recipes_of
-from tests.maps.networks import tiny
+from tests.attribution.methods.networks import tiny
 from tests.models.finetuning.pictures import COLOURS, make_data, picture
 
 if TYPE_CHECKING:

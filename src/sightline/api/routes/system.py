@@ -432,7 +432,7 @@ def _cards() -> dict[str, tuple[str, str]]:
     """Return what methods show, and who found them; nothing where models cannot be run."""
     if find_spec("torch") is None:
         return {}
-    from sightline.maps import METHODS
+    from sightline.attribution.methods import METHODS
 
     return {name: (card.what, card.paper) for name, card in METHODS.items()}
 

@@ -1,0 +1,1 @@
+"""From a model and images to attribution maps: methods, sanity checks, prototypes."""
