@@ -33,8 +33,7 @@ import torch
 from scipy import ndimage
 
 from sightline import load_dataset
-from sightline.models import load_model
-from sightline.prototypes import (
+from sightline.attribution.prototypes import (
     attribute,
     default_perturbations,
     find_matches,
@@ -46,7 +45,8 @@ from sightline.prototypes import (
     similarity_maps,
     unit_images,
 )
-from sightline.prototypes.relevance import relevance
+from sightline.attribution.prototypes.relevance import relevance
+from sightline.models import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

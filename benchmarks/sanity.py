@@ -25,13 +25,13 @@ from sightline import load_dataset
 from sightline.attribution.methods import explain
 from sightline.attribution.methods.perturbation import Probability
 from sightline.attribution.methods.targets import Classes
-from sightline.checks._prepared import Prepared
-from sightline.checks.randomisation import randomised_rows, steps_of
-from sightline.checks.redraw import redrawing, redrawn, structure
-from sightline.checks.removal import Covered, Imputed, Order, Question
-from sightline.checks.similarity import spearman
-from sightline.checks.stages import all_tensors, stages_of
-from sightline.checks.table import Job
+from sightline.attribution.sanity._prepared import Prepared
+from sightline.attribution.sanity.randomisation import randomised_rows, steps_of
+from sightline.attribution.sanity.redraw import redrawing, redrawn, structure
+from sightline.attribution.sanity.removal import Covered, Imputed, Order, Question
+from sightline.attribution.sanity.similarity import spearman
+from sightline.attribution.sanity.stages import all_tensors, stages_of
+from sightline.attribution.sanity.table import Job
 from sightline.models import Description, Model, Preprocess, load_model
 
 if TYPE_CHECKING:

@@ -116,8 +116,8 @@ A study knows models by name, so that it can be run again from its file; a netwo
 in by its maps. `explain` makes them, `write_maps` keeps them with their geometry, and the study
 takes them as [precomputed maps](studies.md#precomputed-maps), with
 `params: {maps: mine.safetensors, model: mine}`. What asks the network again (`sightline sanity`,
-predictions in a report) has no network to ask then; from Python, `sightline.checks` takes any model
-that `load_model` gave.
+predictions in a report) has no network to ask then; from Python, `sightline.attribution.sanity`
+takes any model that `load_model` gave.
 """
 SHIPPED = """
 ## Models that ship
@@ -195,7 +195,7 @@ similar cells of a set of images are looked for.
 ```pycon
 >>> import torch
 >>> from sightline.models import Description, Preprocess
->>> from sightline.prototypes import attribute, best_matches
+>>> from sightline.attribution.prototypes import attribute, best_matches
 >>> class Reds(torch.nn.Module):
 ...     def __init__(self):
 ...         super().__init__()
@@ -238,8 +238,8 @@ pip install --no-deps cabrnet==1.2
 Its state is read as tensors and plain values alone, its YAML as plain YAML; `state.pickle` is never
 opened, no weights are fetched, and a configuration that names a module outside of `cabrnet` is
 refused. Tests here use stand-ins with the attributes and shapes of the real classes, and a
-checkpoint that CaBRNet wrote; `python -m tests.prototypes.record_cabrnet`, where the package is
-installed, compares similarities and logits with those of its own classes, bit by bit.
+checkpoint that CaBRNet wrote; `python -m tests.attribution.prototypes.record_cabrnet`, where the
+package is installed, compares similarities and logits with those of its own classes, bit by bit.
 """
 FAMILY = """
 ## Families

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import prototypes as bench
-from sightline.prototypes import default_perturbations
+from sightline.attribution.prototypes import default_perturbations
 
 
 @pytest.fixture(scope="module")

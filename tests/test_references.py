@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from sightline.attribution.methods import METHODS
-from sightline.checks.table import CHECKS
+from sightline.attribution.prototypes.attribution import ATTRIBUTIONS
+from sightline.attribution.prototypes.perturbations import PERTURBATIONS
+from sightline.attribution.sanity.table import CHECKS
 from sightline.metrics import METRICS
-from sightline.prototypes.attribution import ATTRIBUTIONS
-from sightline.prototypes.perturbations import PERTURBATIONS
 from sightline.report.references import REFERENCES
 
 ROOT = Path(__file__).parents[1]

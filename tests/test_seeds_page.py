@@ -16,11 +16,11 @@ import typer
 
 import sightline
 from sightline.attribution.methods import METHODS
+from sightline.attribution.prototypes import PERTURBATIONS
 from sightline.cli import app
 from sightline.data import DATASETS
 from sightline.metrics import METRICS
 from sightline.models import FAMILIES, MODELS
-from sightline.prototypes import PERTURBATIONS
 from sightline.study import Data, LocalPerturbationAnalysis, RelevanceAnalysis, Study
 
 ROOT = Path(__file__).parents[1]

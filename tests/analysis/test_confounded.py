@@ -11,8 +11,8 @@ import pytest
 from sightline import load_dataset
 from sightline.analysis.faithful import background_of
 from sightline.attribution.methods import METHODS
-from sightline.checks.parts import parts_rows
-from sightline.checks.table import Job
+from sightline.attribution.sanity.parts import parts_rows
+from sightline.attribution.sanity.table import Job
 from sightline.data.facades import facade_of
 from sightline.models import load_model
 from tests.analysis import checked

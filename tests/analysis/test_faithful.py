@@ -15,7 +15,7 @@ from sightline.analysis.faithful import (
     faithfulness_of,
     parts_of,
 )
-from sightline.checks.table import MEASURES
+from sightline.attribution.sanity.table import MEASURES
 from sightline.core import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.stats import interval, sign_flip

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from sightline.analysis.prototypes_live import AskedBenchmark, View, eight_bits, shown
+from sightline.attribution.prototypes import Perturbation, Step
 from sightline.core import InputError, UnknownNameError
-from sightline.prototypes import Perturbation, Step
 from sightline.results import open_benchmark
 from tests.loaded import drawn_once
 from tests.small_prototypes import small_model

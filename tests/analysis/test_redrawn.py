@@ -9,8 +9,8 @@ import numpy as np
 
 from sightline import explain, load_dataset, load_model
 from sightline.analysis.redrawn import redrawn_maps, was_redrawn
-from sightline.checks.redraw import redrawn
-from sightline.checks.stages import stages_of
+from sightline.attribution.sanity.redraw import redrawn
+from sightline.attribution.sanity.stages import stages_of
 
 
 def entry(method: str, check: str, **change: Any) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from sightline.analysis.sanity import (
     verdict_of,
 )
 from sightline.attribution.methods import METHODS
-from sightline.checks.randomisation import randomised_rows, reference_rows
-from sightline.checks.table import SIMILARITIES, Job, guide_of
+from sightline.attribution.sanity.randomisation import randomised_rows, reference_rows
+from sightline.attribution.sanity.table import SIMILARITIES, Job, guide_of
 from sightline.core import InputError
 from sightline.runner.checking import partners_of
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from sightline.checks.table import Row
+    from sightline.attribution.sanity.table import Row
 
 IMAGES, DRAWS = 32, 5
 SECOND = (np.arange(IMAGES)[:, None] + np.arange(1, DRAWS + 1)) % IMAGES

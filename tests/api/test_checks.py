@@ -29,7 +29,7 @@ from sightline.analysis.faithful import (
 from sightline.analysis.predictions import PREDICTIONS, stored_predictions
 from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.api import create_app
-from sightline.checks.table import BASELINES, SIMILARITIES
+from sightline.attribution.sanity.table import BASELINES, SIMILARITIES
 from sightline.results import open_results
 from sightline.store.checksums import save_json
 from tests.api.asking import get, refused

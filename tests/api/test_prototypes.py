@@ -16,8 +16,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from sightline.api import create_app
-from sightline.models import load_model
-from sightline.prototypes import (
+from sightline.attribution.prototypes import (
     PERTURBATIONS,
     Perturbation,
     Step,
@@ -31,6 +30,7 @@ from sightline.prototypes import (
     relevant_boxes,
     unit_images,
 )
+from sightline.models import load_model
 from sightline.results import open_benchmark
 from sightline.runner import run_benchmark
 from sightline.store.checksums import save_json

@@ -12,10 +12,10 @@ import torch
 
 from sightline.models import cabrnet
 from sightline.results import open_benchmark
+from tests.attribution.prototypes.record_cabrnet import FOLDER
+from tests.attribution.prototypes.stand_ins import Network
 from tests.cli.small import run
 from tests.data.fixtures_files import write_grey, write_image, write_texts
-from tests.prototypes.record_cabrnet import FOLDER
-from tests.prototypes.stand_ins import Network
 
 if TYPE_CHECKING:
     from pathlib import Path

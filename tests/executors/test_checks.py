@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.checks.table import Row
+from sightline.attribution.sanity.table import Row
 from sightline.core import InputError, UnknownNameError
 from sightline.executors import forecast_study, run_study
 from sightline.results import export_results, open_results
@@ -21,7 +21,7 @@ from tests.executors.test_same import StopAfter
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sightline.checks.table import Job
+    from sightline.attribution.sanity.table import Job
     from sightline.study import Study
 
 

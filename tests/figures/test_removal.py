@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sightline.analysis.faithful import BETTER
-from sightline.checks.table import CURVES
+from sightline.attribution.sanity.table import CURVES
 from sightline.core import InputError, UnknownNameError
 from sightline.figures.layers import draw_layer_changes
 from sightline.figures.removal import _MEASURES, draw_removal_curves

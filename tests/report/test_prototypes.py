@@ -12,8 +12,8 @@ import pytest
 
 from sightline.analysis.prototype_cards import known_prototypes, prototype_cards
 from sightline.analysis.prototypes_live import AskedBenchmark
+from sightline.attribution.prototypes.nature import Effect, Premise
 from sightline.core import InputError, UnknownNameError
-from sightline.prototypes.nature import Effect, Premise
 from sightline.report import Choice, StoreFigures
 from sightline.report._feeds_prototypes import draw_benchmark, holding_benchmarks, opened_benchmark
 from sightline.report.plates import _prototypes

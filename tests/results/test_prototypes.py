@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from sightline.attribution.prototypes import dropping, nature
 from sightline.core import InputError
-from sightline.prototypes import dropping, nature
 from sightline.results import benchmark_names, open_benchmark
 from sightline.results.prototypes import stored_benchmark
 from sightline.stats import interval

@@ -15,14 +15,14 @@ import torch
 from PIL import Image
 
 from sightline.attribution.methods import explain
-from sightline.core import InputError
-from sightline.models.prototypes import Source
-from sightline.prototypes.matches import normalised, unit_images
-from sightline.prototypes.perturbations import (
+from sightline.attribution.prototypes.matches import normalised, unit_images
+from sightline.attribution.prototypes.perturbations import (
     blend,
     default_perturbations,
     perturb,
 )
+from sightline.core import InputError
+from sightline.models.prototypes import Source
 from sightline.results import open_benchmark
 from sightline.runner import benchmark_parts, benchmarking
 from sightline.runner.benchmark_plan import BenchmarkPlan, plan_benchmark

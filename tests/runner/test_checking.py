@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.checks.table import BASELINES, MEASURES, Row
+from sightline.attribution.sanity.table import BASELINES, MEASURES, Row
 from sightline.core import InputError
 from sightline.runner import Shelf, Task, Worker, plan_study
 from sightline.runner import checking as runner_checking
@@ -24,7 +24,7 @@ from sightline.study import Study
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sightline.checks.table import Job
+    from sightline.attribution.sanity.table import Job
     from sightline.runner import Plan
     from sightline.runner.sources import Source
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.checks.table import CHECKS
+from sightline.attribution.sanity.table import CHECKS
 from sightline.core import InputError
 from sightline.study import Study
 from sightline.study.asked_checks import FaithfulnessCheck, PartsCheck, RandomisationCheck

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sightline.attribution.prototypes.perturbations import default_perturbations
 from sightline.core import InputError
-from sightline.prototypes.perturbations import default_perturbations
 from sightline.study.benchmark import (
     Benchmark,
     DataChoice,
@@ -19,7 +19,7 @@ from sightline.study.template import example_benchmark
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sightline.prototypes.perturbations import Perturbation
+    from sightline.attribution.prototypes.perturbations import Perturbation
 
 
 def _local(text: str) -> str:

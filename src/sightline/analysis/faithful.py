@@ -10,7 +10,7 @@ import numpy as np
 from sightline.analysis._checked import framed, of_check, side_by_side, stored_rows
 from sightline.analysis._material import mean, or_none
 from sightline.analysis.checked_layers import add_best_layers
-from sightline.checks.table import CURVES
+from sightline.attribution.sanity.table import CURVES
 from sightline.core import InputError, UnknownNameError
 from sightline.results._catalogue import refuse
 from sightline.results.leaderboard import layer_column, so_far, with_note

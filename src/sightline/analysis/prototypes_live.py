@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from sightline.attribution.prototypes import Matches, Perturbation
     from sightline.core import Sample
     from sightline.data.dataset import Dataset
     from sightline.models import Inputs, Model
-    from sightline.prototypes import Matches, Perturbation
     from sightline.results.prototypes import StoredBenchmark
     from sightline.runner.benchmark_parts import Taken
 
@@ -204,7 +204,7 @@ class AskedBenchmark:
 
     def matches(self, image: str, count: int) -> tuple[Matches, tuple[int, int]]:
         """Return the prototypes that an image is most similar to, and the grid of the cells."""
-        from sightline.prototypes import best_matches, similarity_maps
+        from sightline.attribution.prototypes import best_matches, similarity_maps
 
         sample = self.sample(image)
         with self._lock:
@@ -269,7 +269,7 @@ class AskedBenchmark:
         """
         import torch
 
-        from sightline.prototypes import (
+        from sightline.attribution.prototypes import (
             blend,
             drops,
             perturb,
@@ -304,7 +304,12 @@ class AskedBenchmark:
     ) -> Pair:
         import torch
 
-        from sightline.prototypes import attribute, best_matches, similarity_maps, unit_images
+        from sightline.attribution.prototypes import (
+            attribute,
+            best_matches,
+            similarity_maps,
+            unit_images,
+        )
 
         name, params = self._attribution(attribution)
         with self._lock:
@@ -326,7 +331,7 @@ class AskedBenchmark:
 
     def _attribution(self, asked: str | None) -> tuple[str, Mapping[str, Any]]:
         """Return the name and the parameters of an attribution."""
-        from sightline.prototypes import ATTRIBUTIONS
+        from sightline.attribution.prototypes import ATTRIBUTIONS
 
         told = self.found.about["settings"]["attribution"] or {"name": "upsampling", "params": {}}
         if asked is None or ATTRIBUTIONS[asked] is ATTRIBUTIONS[told["name"]]:
@@ -357,7 +362,7 @@ def shown(pair: Pair, view: View, percentile: float = 95) -> NDArray[np.uint8]:
     percentile
         Of the box: 95 surrounds the top 5% of the pixels.
     """
-    from sightline.prototypes import box_to_percentile, crop_to_percentile, heatmap
+    from sightline.attribution.prototypes import box_to_percentile, crop_to_percentile, heatmap
 
     picture, values = eight_bits(pair.image), pair.values[0].numpy()
     if view == "heatmap":

@@ -112,8 +112,8 @@ class _Asked(NamedTuple):
 def _of_model(
     model: Model, methods: Sequence[Mapping[str, Any]], asked: _Asked, notes: list[str]
 ) -> list[RedrawnMap]:
-    from sightline.checks.redraw import redrawn
-    from sightline.checks.stages import stages_of
+    from sightline.attribution.sanity.redraw import redrawn
+    from sightline.attribution.sanity.stages import stages_of
 
     goal = int(model.logits([asked.sample]).argmax()) if model.classes else None
     trained = [_tried(model, one, asked, goal, notes) for one in methods]

@@ -11,7 +11,7 @@ import numpy as np
 from sightline.analysis._checked import by_line, framed, of_check, stored_rows
 from sightline.analysis._material import mean
 from sightline.analysis.checked_layers import add_best_layers
-from sightline.checks.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
+from sightline.attribution.sanity.table import RELIABLE, SIMILARITIES, UNRELIABLE, WAYS, guide_of
 from sightline.core import InputError
 from sightline.core.checks import check_choice, check_confidence
 from sightline.results.leaderboard import so_far, with_note
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from sightline.checks.table import Similarity, Way
+    from sightline.attribution.sanity.table import Similarity, Way
     from sightline.results import Results
 
     Partners = Mapping[int, Mapping[str, str]]

@@ -21,7 +21,7 @@ from sightline.core.words import counted
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sightline.prototypes.nature import Effect
+    from sightline.attribution.prototypes.nature import Effect
     from sightline.results import RelevanceMean, StoredBenchmark
     from sightline.runner import BenchmarkJob, BenchmarkPlan
     from sightline.store import BenchmarkFolder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sightline.checks.table import WHOLE, Similarity
+from sightline.attribution.sanity.table import WHOLE, Similarity
 from sightline.cli.option_words import split_commas
 from sightline.cli.options import TablesJsonOption
 from sightline.cli.printing import add_row, new_table, progress, show, show_json

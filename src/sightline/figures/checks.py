@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.checks.table import RELIABLE, UNRELIABLE
+from sightline.attribution.sanity.table import RELIABLE, UNRELIABLE
 from sightline.core import InputError, UnknownNameError
 from sightline.core.checks import MIN_IMAGES
 from sightline.figures._scored import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.checks.table import RELIABLE, UNRELIABLE, guide_of
+from sightline.attribution.sanity.table import RELIABLE, UNRELIABLE, guide_of
 from sightline.core import InputError
 from sightline.figures._tiles import (
     ANNOTATED,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sightline.attribution.prototypes.dropping import largest_drops
+from sightline.attribution.prototypes.nature import ALL
 from sightline.core import InputError
 from sightline.figures._scored import fit, plural, sentences
 from sightline.figures._tiles import Label, Plan, as_map, as_picture, heat, lay_out, show_picture
@@ -23,8 +25,6 @@ from sightline.figures.style import (
     shown,
     title,
 )
-from sightline.prototypes.dropping import largest_drops
-from sightline.prototypes.nature import ALL
 from sightline.stats import interval
 
 if TYPE_CHECKING:
@@ -180,10 +180,11 @@ def draw_drop_heatmap(
     Parameters
     ----------
     table
-        A row for each prototype and perturbation, as `sightline.prototypes.nature.effects` has
-        them: `prototype`, `perturbation`, `focused` and, where they are known, `difference`,
-        `matters` (missing where it is undecided), `images`. Rows over all prototypes are left out.
-        Of more than 60 prototypes those with the most images are drawn.
+        A row for each prototype and perturbation, as
+        `sightline.attribution.prototypes.nature.effects` has them: `prototype`, `perturbation`,
+        `focused` and, where they are known, `difference`, `matters` (missing where it is
+        undecided), `images`. Rows over all prototypes are left out. Of more than 60 prototypes
+        those with the most images are drawn.
     names
         What prototypes are called beside their numbers, such as their classes.
     axes
@@ -343,7 +344,8 @@ def draw_max_drop_distribution(table: Any, *, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     table
-        As in `sightline.prototypes.dropping`: a row for each image, prototype and perturbation.
+        As in `sightline.attribution.prototypes.dropping`: a row for each image, prototype and
+        perturbation.
     ax
         Where to draw; a new figure unless given.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sightline.checks.table import CURVES, SIMILARITIES, STAGED, WHOLE
+from sightline.attribution.sanity.table import CURVES, SIMILARITIES, STAGED, WHOLE
 from sightline.core import InputError
 from sightline.core.words import counted
 from sightline.report._feed import OF_LINE, Feed, labelled_images, measure_of, told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sightline.attribution.prototypes.nature import ALL
 from sightline.core import InputError
 from sightline.core.words import counted
 from sightline.figures import (
@@ -14,7 +15,6 @@ from sightline.figures import (
     draw_relevance_distributions,
 )
 from sightline.figures.prototypes import MOST
-from sightline.prototypes.nature import ALL
 from sightline.report._feed import Feed
 from sightline.results.prototypes import benchmark_names, stored_benchmark
 
@@ -115,7 +115,7 @@ def _heatmap(asked: AskedBenchmark, prototype: int | None) -> Any:
 def _largest(asked: AskedBenchmark, prototype: int | None) -> Any:
     import pandas as pd
 
-    from sightline.prototypes.dropping import largest_drops
+    from sightline.attribution.prototypes.dropping import largest_drops
 
     table = asked.found.drops
     found = [one._asdict() for one in largest_drops(table)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from sightline.prototypes.nature import Premise
+    from sightline.attribution.prototypes.nature import Premise
     from sightline.report.feeding import StoreFigures
     from sightline.results.prototypes import StoredBenchmark
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sightline.prototypes.dropping import GlobalStats
-    from sightline.prototypes.nature import Effect, Premise
+    from sightline.attribution.prototypes.dropping import GlobalStats
+    from sightline.attribution.prototypes.nature import Effect, Premise
     from sightline.study.benchmark import Benchmark
 
 __all__ = [
@@ -221,7 +221,7 @@ class StoredBenchmark:
         InputError
             If perturbations were not analysed.
         """
-        from sightline.prototypes.nature import effects
+        from sightline.attribution.prototypes.nature import effects
 
         if seed not in self._known:
             self._known[seed] = effects(self._asked(), seed=seed)
@@ -229,19 +229,19 @@ class StoredBenchmark:
 
     def natures(self, seed: int = 0) -> dict[int, tuple[str, ...] | None]:
         """Return the perturbations that matter to each prototype: see `nature.natures`."""
-        from sightline.prototypes.nature import natures
+        from sightline.attribution.prototypes.nature import natures
 
         return natures(self.effects(seed))
 
     def premise(self, perturbation: str | None = None) -> Premise:
         """Return how often focused copies lose more than dual ones: see `nature.premise`."""
-        from sightline.prototypes.nature import premise
+        from sightline.attribution.prototypes.nature import premise
 
         return premise(self._asked(), perturbation)
 
     def global_stats(self) -> GlobalStats:
         """Return covered prototypes and mean focused drops: see `nature.global_stats`."""
-        from sightline.prototypes.dropping import global_stats
+        from sightline.attribution.prototypes.dropping import global_stats
 
         return global_stats(self._asked())
 

@@ -55,7 +55,7 @@ def _global_stats(plan: BenchmarkPlan, drops: pa.Table) -> pa.Table:
     """Return statistic, perturbation, value: the prototypes covered, the mean focused drops."""
     import pyarrow as pa
 
-    from sightline.prototypes.dropping import global_stats
+    from sightline.attribution.prototypes.dropping import global_stats
 
     found = global_stats(drops)
     rows: list[tuple[str, str | None, float]] = [
@@ -111,7 +111,7 @@ def _count_unmatched(plan: BenchmarkPlan, tables: dict[str, list[pa.Table]]) -> 
 
 def _prototype_classes(asked: BenchmarkJob) -> list[str]:
     """Return the class of each prototype; none where nothing is asked of prototypes."""
-    from sightline.prototypes.matches import prototype_classes
+    from sightline.attribution.prototypes.matches import prototype_classes
 
     return [] if is_by_class(asked) else list(prototype_classes(asked.model))
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from sightline.attribution.prototypes import Attributed
+    from sightline.attribution.prototypes.local import Score
     from sightline.models import Inputs, Model
     from sightline.models.prototypes import Source
-    from sightline.prototypes import Attributed
-    from sightline.prototypes.local import Score
     from sightline.study.benchmark import (
         Benchmark,
         DataChoice,
@@ -60,7 +60,7 @@ class BenchmarkJob:
         The images that prototypes are looked for on; unless given, those that the model says its
         prototypes are from, or the split "train" of the data.
     attribution : str
-        Which pixels make a cell similar: a name of `sightline.prototypes.ATTRIBUTIONS`.
+        Which pixels make a cell similar: a name of `sightline.attribution.prototypes.ATTRIBUTIONS`.
     method : str or None
         How maps of a class are made, where its logit is the score: a name of `METHODS`.
     params : mapping
@@ -186,10 +186,10 @@ def _said(asked: BenchmarkJob, inputs: Inputs) -> tuple[Model, Tensor, Tensor]:
     """
     import torch
 
+    from sightline.attribution.prototypes.matches import similarity_maps
+    from sightline.attribution.prototypes.quick import quickened
     from sightline.models.hooks import undisturbed
     from sightline.models.prototypes import PrototypeNetwork
-    from sightline.prototypes.matches import similarity_maps
-    from sightline.prototypes.quick import quickened
 
     model, pixels = asked.model, inputs.pixels
     quick, network = model, model.network
@@ -247,7 +247,7 @@ def prototype_rows(
     """Return how relevant prototypes are, on the images they were taken from."""
     import torch
 
-    from sightline.prototypes.matches import first_maxima
+    from sightline.attribution.prototypes.matches import first_maxima
 
     look = _Look("prototype", [one.img_id for one in taken], section.area_percentage, save)
 
@@ -316,7 +316,7 @@ def _find_similar_pairs(
     """Return the most similar prototypes of each image: of all, or of the predicted class."""
     import torch
 
-    from sightline.prototypes.matches import find_matches
+    from sightline.attribution.prototypes.matches import find_matches
 
     classes = group.logits.argmax(1) if class_specific else None
     found = find_matches(asked.model, group.maps, count, classes)
@@ -332,7 +332,7 @@ def _find_similar_pairs(
 
 def _attributed(asked: BenchmarkJob, group: Group, pairs: _Pairs) -> Attributed:
     """Return which pixels make the pairs similar."""
-    from sightline.prototypes.attribution import attribute
+    from sightline.attribution.prototypes.attribution import attribute
 
     return attribute(
         asked.model,
@@ -362,7 +362,7 @@ def _relevance_rows(
     """Yield the relevance of pairs."""
     import numpy as np
 
-    from sightline.prototypes.relevance import masks_of, relevance
+    from sightline.attribution.prototypes.relevance import masks_of, relevance
 
     scores, order = _scores(group, pairs).tolist(), pairs.images.tolist()
     both = [masks_of(*each) for each in zip(group.samples, group.inputs.geometries, strict=True)]
@@ -388,7 +388,7 @@ def _relevance_rows(
 
 def _unit(asked: BenchmarkJob, group: Group) -> Tensor:
     """Return the images of a group as the network sees them, from 0 to 1."""
-    from sightline.prototypes.matches import unit_images
+    from sightline.attribution.prototypes.matches import unit_images
 
     return unit_images(asked.model, group.inputs)
 
@@ -414,7 +414,7 @@ def _relevance_picture(image: Tensor, values: Tensor, on: NDArray[np.bool_]) -> 
     """Return the attribution over the image, beside the image with all but the object dark."""
     import numpy as np
 
-    from sightline.prototypes.views import heatmap
+    from sightline.attribution.prototypes.views import heatmap
 
     picture = image.permute(1, 2, 0).cpu().numpy()
     alone = _eight_bits(picture * np.where(on, 1.0, 0.25)[..., None])
@@ -440,7 +440,7 @@ def drop_rows(
     save: Save | None = None,
 ) -> pa.Table:
     """Return the scores of images before and after perturbations."""
-    from sightline.prototypes.local import perturbed_scores
+    from sightline.attribution.prototypes.local import perturbed_scores
 
     made = section.made()
     rows: list[dict[str, Any]] = []
@@ -485,7 +485,7 @@ def _scored(
     asked: BenchmarkJob, group: Group, section: LocalPerturbationAnalysis
 ) -> tuple[_Pairs, Tensor, Score]:
     """Return pairs, their maps from 0 to 1, and what gives their scores."""
-    from sightline.prototypes.local import class_score, prototype_score
+    from sightline.attribution.prototypes.local import class_score, prototype_score
 
     if asked.method is None:
         pairs, found = _matched(asked, group, section)
@@ -510,7 +510,7 @@ def _class_maps(asked: BenchmarkJob, method: str, group: Group, pairs: _Pairs) -
     import torch
 
     from sightline.attribution.methods import METHODS, explain
-    from sightline.prototypes.attribution import scaled_values
+    from sightline.attribution.prototypes.attribution import scaled_values
 
     card = METHODS[method]
     options: dict[str, Any] = {"layers": -1} if card.layered else {}
@@ -533,7 +533,7 @@ def _save_perturbed(
     save: Save,
 ) -> None:
     """Save the changed copies of each pair, rounded once to 8 bits."""
-    from sightline.prototypes.perturbations import blend, perturb
+    from sightline.attribution.prototypes.perturbations import blend, perturb
 
     modes = ["focused", *["dual"] * section.enable_dual_mode]
     modes += ["global"] * section.enable_global_mode

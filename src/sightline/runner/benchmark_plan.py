@@ -93,8 +93,8 @@ def plan_benchmark(asked: BenchmarkJob, progress: Progress | None = None) -> Ben
 def _checked(asked: BenchmarkJob) -> tuple[int, ...]:
     """Return the prototypes in use, or the classes; raise for what does not fit."""
     from sightline.attribution.methods import METHODS
-    from sightline.prototypes.attribution import ATTRIBUTIONS
-    from sightline.prototypes.matches import prototypes_in_use
+    from sightline.attribution.prototypes.attribution import ATTRIBUTIONS
+    from sightline.attribution.prototypes.matches import prototypes_in_use
 
     drops = asked.config.local_perturbation_analysis
     by_class = drops is not None and drops.score == "class_logit"
@@ -198,7 +198,7 @@ def _settings(asked: BenchmarkJob) -> dict[str, Any]:
 
 
 def _attribution(asked: BenchmarkJob) -> dict[str, Any]:
-    from sightline.prototypes.attribution import ATTRIBUTIONS
+    from sightline.attribution.prototypes.attribution import ATTRIBUTIONS
 
     given = {} if asked.method else asked.params
     params = ATTRIBUTIONS[asked.attribution].with_defaults(given)

@@ -267,7 +267,7 @@ def _nearest(asked: BenchmarkJob, images: Dataset, move: Progress) -> pa.Table:
     """Return the most similar cell of all images for each prototype."""
     import pyarrow as pa
 
-    from sightline.prototypes.matches import nearest_images
+    from sightline.attribution.prototypes.matches import nearest_images
 
     def seen(count: int) -> None:
         move(count, len(images), "Looking for prototypes")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sightline.checks.table import BASELINES, MEASURES, Job, check_rows
+from sightline.attribution.sanity.table import BASELINES, MEASURES, Job, check_rows
 from sightline.core import InputError
 from sightline.runner.methods import LeftOut
 from sightline.runner.plan import check_enough, chunked
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sightline.checks.table import Row
+    from sightline.attribution.sanity.table import Row
     from sightline.core import Sample
     from sightline.models import Model
     from sightline.runner.images import Card

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.attribution.methods.make import Made
-    from sightline.checks.table import Row
+    from sightline.attribution.sanity.table import Row
     from sightline.core import Annotation
     from sightline.data.mapfiles import MapFiles
     from sightline.runner.plan import Plan, Task

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from sightline.checks.table import CHECKS, Measure, Way
+from sightline.attribution.sanity.table import CHECKS, Measure, Way
 from sightline.core import SightlineError
 from sightline.study import fields
 from sightline.study.part import Part

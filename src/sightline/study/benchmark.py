@@ -31,7 +31,7 @@ from sightline.study.problems import (
 if TYPE_CHECKING:
     import os
 
-    from sightline.prototypes.perturbations import Perturbation, Step
+    from sightline.attribution.prototypes.perturbations import Perturbation, Step
 
 __all__ = [
     "Benchmark",
@@ -237,7 +237,7 @@ class LocalPerturbationAnalysis(_Analysis):
 
     def made(self) -> "tuple[Perturbation, ...]":
         """Return the perturbations."""
-        from sightline.prototypes.perturbations import Perturbation
+        from sightline.attribution.prototypes.perturbations import Perturbation
 
         made = ((name, tuple(map(_made, listed))) for name, listed in self.steps.items())
         return tuple(Perturbation(name, steps) for name, steps in made)
@@ -319,7 +319,7 @@ def _fitting(one: dict[str, Any], at: Place) -> dict[str, Any]:
 
 def _made(one: Mapping[str, Any]) -> "Step":
     """Return the step of a type with its parameters, which are called as in files."""
-    from sightline.prototypes.perturbations import PERTURBATIONS, Step
+    from sightline.attribution.prototypes.perturbations import PERTURBATIONS, Step
 
     known = {param.key: param.name for param in PERTURBATIONS[one["type"]].params}
     return Step(one["type"], tuple((known[key], value) for key, value in one["params"].items()))
@@ -327,7 +327,7 @@ def _made(one: Mapping[str, Any]) -> "Step":
 
 def _told(step: "Step") -> dict[str, Any]:
     """Return a step with all its parameters, called as in files."""
-    from sightline.prototypes.perturbations import PERTURBATIONS
+    from sightline.attribution.prototypes.perturbations import PERTURBATIONS
 
     keys = {param.name: param.key for param in PERTURBATIONS[step.type].params}
     return {"type": step.type, "params": {keys[name]: value for name, value in step.params}}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from sightline.prototypes.nature import FEWEST
+from sightline.attribution.prototypes.nature import FEWEST
 
 if TYPE_CHECKING:
     from sightline.analysis.prototypes_live import Changed
-    from sightline.prototypes.nature import Premise
+    from sightline.attribution.prototypes.nature import Premise
     from sightline.results.prototypes import RelevanceMean, StoredBenchmark
 
 __all__ = [

@@ -49,7 +49,14 @@ from sightline.api.schemas import (
     SanityLine,
 )
 from sightline.api.state import Here, Served
-from sightline.checks.table import BASELINES, MEASURES, SIMILARITIES, STAGED, WAYS, WHOLE
+from sightline.attribution.sanity.table import (
+    BASELINES,
+    MEASURES,
+    SIMILARITIES,
+    STAGED,
+    WAYS,
+    WHOLE,
+)
 
 __all__ = ["router"]
 

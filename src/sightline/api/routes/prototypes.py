@@ -42,8 +42,8 @@ from sightline.api.schemas import (
     PrototypeWeight,
 )
 from sightline.api.state import Here, Served
+from sightline.attribution.prototypes.perturbations import PERTURBATIONS, Param, Perturbation
 from sightline.core import InputError, MissingPackageError, UnknownNameError
-from sightline.prototypes.perturbations import PERTURBATIONS, Param, Perturbation
 from sightline.results import StoredBenchmark, benchmark_names, open_benchmark
 
 __all__ = [
@@ -177,7 +177,7 @@ def prototype_benchmark(served: Here, name: NamePart) -> PrototypeBenchmark:
 
 def way_of(found: StoredBenchmark) -> str:
     """Return the method, or the attribution by the name that it has now."""
-    from sightline.prototypes import ATTRIBUTIONS
+    from sightline.attribution.prototypes import ATTRIBUTIONS
 
     settings = found.about["settings"]
     name = str((settings["method"] or settings["attribution"])["name"])
@@ -304,7 +304,7 @@ def _param(one: Param) -> PerturbationParam:
 
 
 def _attributions() -> tuple[AttributionInfo, ...]:
-    from sightline.prototypes import ATTRIBUTIONS
+    from sightline.attribution.prototypes import ATTRIBUTIONS
 
     return tuple(
         AttributionInfo(name=one.name, what=one.what, citation=one.citation, control=one.control)
@@ -483,7 +483,7 @@ def stored_drops(served: Served, found: StoredBenchmark) -> dict[tuple[str, int]
 
 
 def _list_drops(found: StoredBenchmark) -> dict[tuple[str, int], Listed]:
-    from sightline.prototypes.dropping import drops
+    from sightline.attribution.prototypes.dropping import drops
 
     listed: dict[tuple[str, int], Listed] = {}
     for row in [] if found.drops is None else found.drops.to_pylist():

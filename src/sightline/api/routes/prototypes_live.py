@@ -44,8 +44,8 @@ from sightline.api.schemas import (
     PrototypeMatches,
 )
 from sightline.api.state import Here, Served
+from sightline.attribution.prototypes.perturbations import PERTURBATIONS, Perturbation, Step
 from sightline.core import InputError, UnknownNameError
-from sightline.prototypes.perturbations import PERTURBATIONS, Perturbation, Step
 
 __all__ = ["router"]
 
@@ -118,7 +118,7 @@ def _checked_image(asked: AskedBenchmark, image: str, refuse: Callable[..., Refu
 
 
 def _checked_words(asked: AskedBenchmark, prototype: int | None, attribution: str | None) -> None:
-    from sightline.prototypes import ATTRIBUTIONS
+    from sightline.attribution.prototypes import ATTRIBUTIONS
 
     count = len(asked.weights)
     if prototype is not None and prototype >= count:
