@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sightline.completion.events import Event
-    from sightline.completion.journal import Journal
+    from sightline.annotation.events import Event
+    from sightline.annotation.journal import Journal
     from sightline.study import Study
 
 __all__ = [
@@ -228,7 +228,7 @@ def _finish(study: Study, out: Path) -> list[str]:
 
 def add_proposals(journal: Journal) -> str:
     """Add proposals to a review, in one transaction of several statements; return a name for it."""
-    from tests.completion.reviews import IMAGES, batch, proposed
+    from tests.annotation.reviews import IMAGES, batch, proposed
 
     journal.add_proposals(batch(proposed(f"p{ITEMS + n}", IMAGES[n]) for n in range(ADDED)))
     return "proposals"
@@ -236,7 +236,7 @@ def add_proposals(journal: Journal) -> str:
 
 def make_events() -> list[Event]:
     """Return decisions with ids of their own, the same each time."""
-    from tests.completion.reviews import BOX, event
+    from tests.annotation.reviews import BOX, event
 
     decided = [event(kind, item, id=kind) for kind, item in (("accept", "p2"), ("reject", "p3"))]
     drawn = (event("draw", f"drawn-{n}", id=f"draw-{n}", data=BOX) for n in range(EVENTS - 2))
@@ -245,7 +245,7 @@ def make_events() -> list[Event]:
 
 def decide(folder: Path, acknowledge: Callable[[str], object]) -> None:
     """Open a review, add proposals and decide; acknowledge each that has been saved."""
-    from sightline.completion.journal import Journal
+    from sightline.annotation.journal import Journal
 
     with Journal.open(folder) as journal:
         acknowledge(add_proposals(journal))
@@ -256,7 +256,7 @@ def decide(folder: Path, acknowledge: Callable[[str], object]) -> None:
 
 def kill_reviews(folder: Path, count: int, seed: int) -> list[PointResult]:
     """Kill writers of reviews at each point, and look at what is kept."""
-    from tests.completion.reviews import new_review
+    from tests.annotation.reviews import new_review
 
     chance, results = np.random.default_rng(seed), []
     folder.mkdir(parents=True)
@@ -291,7 +291,7 @@ def _new_folder(folder: Path, name: str) -> Path:
 
 def _kill_decisions(folder: Path, nth: int, result: PointResult) -> None:
     """Kill a process that saves decisions, look at what is kept, then send all decisions again."""
-    from tests.completion.reviews import new_review
+    from tests.annotation.reviews import new_review
 
     ask(lambda: new_review(folder).close())
     ours, theirs = os.pipe()
@@ -311,7 +311,7 @@ def _kill_decisions(folder: Path, nth: int, result: PointResult) -> None:
 
 def _compare_decisions(folder: Path, acknowledged: list[str]) -> Iterator[str]:
     """Yield what is wrong with the decisions that are kept; send all of them again."""
-    from sightline.completion.journal import Journal
+    from sightline.annotation.journal import Journal
 
     sent = make_events()
     with Journal.open(folder) as journal:
@@ -331,7 +331,7 @@ def _compare_decisions(folder: Path, acknowledged: list[str]) -> Iterator[str]:
 
 def _kill_making(folder: Path, nth: int, result: PointResult) -> None:
     """Kill whoever makes a review; then make it where it is not there, and decide."""
-    from tests.completion.reviews import new_review
+    from tests.annotation.reviews import new_review
 
     if not kill_at(lambda: new_review(folder).close(), result.point, nth):
         raise RuntimeError(f"{result.point} was not reached")
@@ -343,9 +343,9 @@ def _kill_making(folder: Path, nth: int, result: PointResult) -> None:
 
 def _make_again(folder: Path) -> list[str]:
     """Make a review again; it must be refused only where the first is there, whole."""
-    from sightline.completion._file import FILE
+    from sightline.annotation._file import FILE
     from sightline.core import InputError
-    from tests.completion.reviews import new_review
+    from tests.annotation.reviews import new_review
 
     there = (folder / FILE).exists()
     try:
@@ -357,7 +357,7 @@ def _make_again(folder: Path) -> list[str]:
 
 def _read(folder: Path) -> list[Any]:
     """Return all that a review holds but for times and its id."""
-    from sightline.completion.journal import Journal
+    from sightline.annotation.journal import Journal
 
     with Journal.open(folder) as journal:
         items = [[one.number, one.id, one.image_id] for one in journal.items()]

@@ -109,10 +109,10 @@ def digests(folder: Path) -> dict[str, str]:
 
 def make_review(store: Path, folder: Path) -> dict[str, Any]:
     """Make a review of the images of a store: proposals, a gold set, questions; return a file."""
-    from sightline.completion.gold import draw_gold
-    from sightline.completion.journal import Journal
-    from sightline.completion.proposals import Proposal, Proposals, write_proposals
-    from sightline.completion.rating_tasks import draw_tasks
+    from sightline.annotation.gold import draw_gold
+    from sightline.annotation.journal import Journal
+    from sightline.annotation.proposals import Proposal, Proposals, write_proposals
+    from sightline.annotation.rating_tasks import draw_tasks
     from sightline.core import Region
     from sightline.data.choice import DataChoice
     from sightline.results import open_results

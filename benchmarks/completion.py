@@ -28,10 +28,10 @@ from zlib import crc32
 import numpy as np
 
 from sightline import load_dataset
+from sightline.annotation.proposals import Proposal, Proposals, propose
+from sightline.annotation.proposers import make_proposer
+from sightline.annotation.similar import SimilarityOptions
 from sightline.cli.option_words import read_option
-from sightline.completion.proposals import Proposal, Proposals, propose
-from sightline.completion.proposers import make_proposer
-from sightline.completion.similar import SimilarityOptions
 from sightline.core import Annotation, Region, Sample
 
 if TYPE_CHECKING:

@@ -117,11 +117,11 @@ def add_prototypes(folder: Path) -> None:
 
 def make_review(folder: Path) -> Path:
     """Propose what is missing, draw a gold set, ask about maps; decide on nothing; once."""
-    from sightline.completion.gold import draw_gold
-    from sightline.completion.journal import Journal
-    from sightline.completion.proposals import propose
-    from sightline.completion.proposers import make_proposer
-    from sightline.completion.rating_tasks import draw_tasks
+    from sightline.annotation.gold import draw_gold
+    from sightline.annotation.journal import Journal
+    from sightline.annotation.proposals import propose
+    from sightline.annotation.proposers import make_proposer
+    from sightline.annotation.rating_tasks import draw_tasks
     from sightline.data.choice import DataChoice
 
     if (folder / "review.sqlite").is_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import completion as bench
-from sightline.completion.proposals import Proposal
+from sightline.annotation.proposals import Proposal
 from sightline.core import Annotation, Region
 
 # Two windows and a door are missing; one window is marked.

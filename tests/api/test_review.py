@@ -19,13 +19,13 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from schemathesis import GenerationMode
 
+from sightline.annotation.gold import draw_gold
+from sightline.annotation.journal import Journal
+from sightline.annotation.proposals import Proposal, Proposals, write_proposals
+from sightline.annotation.rating_tasks import draw_tasks
 from sightline.api import create_app, reviewing
 from sightline.api.routes.rating import _map_words
 from sightline.api.writes import LARGEST
-from sightline.completion.gold import draw_gold
-from sightline.completion.journal import Journal
-from sightline.completion.proposals import Proposal, Proposals, write_proposals
-from sightline.completion.rating_tasks import draw_tasks
 from sightline.core import Region
 from sightline.data.annotations import read_annotation_file
 from sightline.data.choice import DataChoice

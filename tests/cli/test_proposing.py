@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
+from sightline.annotation.proposals import read_proposals
 from sightline.cli import proposing
-from sightline.completion.proposals import read_proposals
 from tests.cli.small import error, run
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.completion.events import Event
-from sightline.completion.journal import Journal
-from sightline.completion.proposals import Proposal, Proposals, write_proposals
-from sightline.completion.review import Review
+from sightline.annotation.events import Event
+from sightline.annotation.journal import Journal
+from sightline.annotation.proposals import Proposal, Proposals, write_proposals
+from sightline.annotation.review import Review
 from sightline.core import Region
 from sightline.data import load_dataset, read_annotations
 from sightline.data.writing import write_annotations

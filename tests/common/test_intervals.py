@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.completion import summarise_ratings
-from sightline.completion.journal import TaskRecord
-from sightline.completion.rating import Answer
+from sightline.annotation import summarise_ratings
+from sightline.annotation.journal import TaskRecord
+from sightline.annotation.rating import Answer
 from sightline.metrics import METRICS, MetricSpec, aggregate_by_feature_type
 from sightline.results._values import spread_of
 from sightline.results._views import Name

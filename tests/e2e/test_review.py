@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from sightline.completion.gold import pick_gold
-from sightline.completion.journal import Journal
-from sightline.completion.proposals import Proposal, Proposals
-from sightline.completion.rating_tasks import draw_tasks
+from sightline.annotation.gold import pick_gold
+from sightline.annotation.journal import Journal
+from sightline.annotation.proposals import Proposal, Proposals
+from sightline.annotation.rating_tasks import draw_tasks
 from sightline.core import Region
 from sightline.data.choice import DataChoice
 from tests.e2e.conftest import (

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 def test_all_points_are_tested() -> None:
-    """Those of reviews are in `tests/completion/test_kill_points.py`."""
+    """Those of reviews are in `tests/annotation/test_kill_points.py`."""
     tested = {*STUDY_POINTS, *REVIEW_POINTS, *FILE_POINTS, *FOLDER_POINTS, *OUTPUT_POINTS}
     assert tested == set(POINTS)
     assert len(POINTS) == len(set(POINTS))

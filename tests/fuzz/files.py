@@ -19,8 +19,8 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from sightline.completion.gold import read_gold
-from sightline.completion.proposals import read_proposals
+from sightline.annotation.gold import read_gold
+from sightline.annotation.proposals import read_proposals
 from sightline.core.geometry import fit_geometry
 from sightline.data import load_dataset, open_maps
 from sightline.data.annotations import read_annotation_file

@@ -11,10 +11,10 @@ from safetensors.numpy import save_file
 
 from sightline.analysis import choose_best_layers
 from sightline.analysis.predictions import predictions_of
-from sightline.completion.gold import draw_gold
-from sightline.completion.journal import Journal
-from sightline.completion.proposals import Proposal, Proposals
-from sightline.completion.rating_tasks import draw_tasks
+from sightline.annotation.gold import draw_gold
+from sightline.annotation.journal import Journal
+from sightline.annotation.proposals import Proposal, Proposals
+from sightline.annotation.rating_tasks import draw_tasks
 from sightline.core import Region
 from sightline.data import load_dataset, write_facades
 from sightline.data.choice import DataChoice

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.completion.events import same_person
-from sightline.completion.gold import FORMAT, Gold, is_drawn_from, strata_of
-from sightline.completion.reviewed import shared_models
+from sightline.annotation.events import same_person
+from sightline.annotation.gold import FORMAT, Gold, is_drawn_from, strata_of
+from sightline.annotation.reviewed import shared_models
 from sightline.core import InputError
 from sightline.results._views import full_name
 

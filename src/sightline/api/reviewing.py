@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from duckdb import Error as DuckDBError
 
+from sightline.annotation.completed import features_of
+from sightline.annotation.events import NotBlind
+from sightline.annotation.journal import Journal
+from sightline.annotation.review import Review
+from sightline.annotation.reviewed import other_images, shared_models
+from sightline.annotation.states import Key
 from sightline.api.choice import AskedTable, choose_line
 from sightline.api.outlines import outline_of
 from sightline.api.problems import Refusal
@@ -26,12 +32,6 @@ from sightline.api.schemas_review import (
     Rings,
     Shapes,
 )
-from sightline.completion.completed import features_of
-from sightline.completion.events import NotBlind
-from sightline.completion.journal import Journal
-from sightline.completion.review import Review
-from sightline.completion.reviewed import other_images, shared_models
-from sightline.completion.states import Key
 from sightline.core import InputError, SightlineError, UnknownNameError
 from sightline.data.formats.plain import read_region
 from sightline.results._catalogue import BASELINE
@@ -40,9 +40,9 @@ from sightline.results._views import full_name
 if TYPE_CHECKING:
     import os
 
+    from sightline.annotation.events import Stored
+    from sightline.annotation.review import ItemView, Progress
     from sightline.api.state import Served
-    from sightline.completion.events import Stored
-    from sightline.completion.review import ItemView, Progress
 
 __all__ = [
     "Attention",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from sightline.completion.proposals import Proposals
+    from sightline.annotation.proposals import Proposals
     from sightline.data.dataset import Dataset
 
 __all__ = ["propose"]
@@ -94,9 +94,9 @@ def propose(
 
     A proposal keeps its score, the region it was made from, and the digest of the model.
     """
-    from sightline.completion.proposals import propose as find
-    from sightline.completion.proposals import write_proposals
-    from sightline.completion.proposers import make_proposer
+    from sightline.annotation.proposals import propose as find
+    from sightline.annotation.proposals import write_proposals
+    from sightline.annotation.proposers import make_proposer
 
     choice = data_choice(data, "DATA")
     _check_files(out, picture, force)
@@ -132,7 +132,7 @@ def _check_files(out: Path, picture: Path | None, force: bool) -> None:
 
 
 def _draw(found: "Proposals", dataset: "Dataset", path: Path) -> None:
-    from sightline.completion.picture import draw_proposals
+    from sightline.annotation.picture import draw_proposals
     from sightline.data.drawing import write_picture
 
     ids = dict.fromkeys(proposal.image_id for proposal in found.items)

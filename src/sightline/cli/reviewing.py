@@ -24,9 +24,9 @@ from sightline.core import InputError, UnknownNameError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sightline.completion.gold import Gold
-    from sightline.completion.journal import Journal
-    from sightline.completion.review import Progress
+    from sightline.annotation.gold import Gold
+    from sightline.annotation.journal import Journal
+    from sightline.annotation.review import Progress
     from sightline.results import Results
 
 __all__ = ["gold", "review"]
@@ -86,7 +86,7 @@ def draw(
     ),
 ) -> None:
     """Draw the gold set at random: the same images for the same seed."""
-    from sightline.completion.gold import draw_gold, pick_gold, read_gold, write_gold
+    from sightline.annotation.gold import draw_gold, pick_gold, read_gold, write_gold
 
     choice = data_choice(data, "DATA")
     if images is None and (count is None or seed is None):
@@ -112,7 +112,7 @@ def show_gold(
     as_json: JsonOption = False,
 ) -> None:
     """Show which images are in a gold set, and how they were drawn."""
-    from sightline.completion.gold import read_gold
+    from sightline.annotation.gold import read_gold
 
     found = read_gold(file)
     if as_json:
@@ -158,8 +158,8 @@ def new(
 
     The folder keeps the words by which the data set is opened again, not the images.
     """
-    from sightline.completion.gold import read_gold
-    from sightline.completion.journal import Journal
+    from sightline.annotation.gold import read_gold
+    from sightline.annotation.journal import Journal
 
     choice = data_choice(data, "--data")
     found = None if gold is None else read_gold(gold)
@@ -191,7 +191,7 @@ def _show_made(journal: "Journal", folder: Path) -> None:
 
 
 def _read_proposals(path: Path, coco: Path | None = None) -> Any:
-    from sightline.completion.proposals import read_proposals
+    from sightline.annotation.proposals import read_proposals
 
     return read_proposals(path, coco=coco)
 
@@ -211,7 +211,7 @@ def add(
     ] = None,
 ) -> None:
     """Add proposals to a review; those that it has already change nothing."""
-    from sightline.completion.journal import Journal
+    from sightline.annotation.journal import Journal
 
     found = _read_proposals(proposals, coco)
     with Journal.open(folder) as journal:
@@ -222,8 +222,8 @@ def add(
 @review.command()
 def status(folder: Annotated[Path, _FOLDER], as_json: JsonOption = False) -> None:
     """Show how far a review is: what is decided, by whom, how long an item takes."""
-    from sightline.completion.journal import Journal
-    from sightline.completion.review import Review
+    from sightline.annotation.journal import Journal
+    from sightline.annotation.review import Review
 
     with Journal.open(folder) as journal:
         found = Review(journal).progress()
@@ -268,7 +268,7 @@ def log(
     ] = False,
 ) -> None:
     """Show every event: who, when, what, before and after."""
-    from sightline.completion.journal import Journal
+    from sightline.annotation.journal import Journal
 
     with Journal.open(folder) as journal:
         events = journal.events()
@@ -324,8 +324,8 @@ def ask(
     ] = None,
 ) -> None:
     """Add questions about maps, which people then answer on the page Rating without the names."""
-    from sightline.completion.journal import Journal
-    from sightline.completion.rating_tasks import draw_images, draw_tasks
+    from sightline.annotation.journal import Journal
+    from sightline.annotation.rating_tasks import draw_images, draw_tasks
     from sightline.results import open_results
 
     with open_results(store) as results, Journal.open(folder) as journal:
@@ -383,8 +383,8 @@ def export_review(
     ] = False,
 ) -> None:
     """Write the completed annotations, with where each region comes from."""
-    from sightline.completion.completed import export
-    from sightline.completion.journal import Journal
+    from sightline.annotation.completed import export
+    from sightline.annotation.journal import Journal
 
     with Journal.open(folder) as journal:
         found = export(journal, out, format=to, which="gold" if gold else "completed")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sightline.completion.reviewed import Reviewed
+    from sightline.annotation.reviewed import Reviewed
     from sightline.data.dataset import Dataset
     from sightline.runner.images import Card
     from sightline.study import ModelEntry, Study
@@ -131,7 +131,7 @@ def _review(
     """Return what is kept of a review, and what is to be told of it."""
     if reviewed is None:
         return None, []
-    from sightline.completion.reviewed import shared_models
+    from sightline.annotation.reviewed import shared_models
 
     # Maps made elsewhere may name their model; their digest is that of the maps.
     evaluated = {

@@ -9,6 +9,16 @@ from urllib.parse import quote
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 
+from sightline.annotation.events import Conflict, same_person
+from sightline.annotation.journal import TaskRecord
+from sightline.annotation.rating import Judged, answers, summarise_ratings
+from sightline.annotation.rating_tasks import (
+    method_of,
+    next_tasks,
+    rating_event,
+    shown_task,
+)
+from sightline.annotation.states import Key, fold
 from sightline.api.choice import AskedMap
 from sightline.api.problems import Refusal, not_found, picture
 from sightline.api.reviewing import Desk, finite
@@ -33,16 +43,6 @@ from sightline.api.schemas_review import (
     RatingTask,
 )
 from sightline.api.state import Here
-from sightline.completion.events import Conflict, same_person
-from sightline.completion.journal import TaskRecord
-from sightline.completion.rating import Judged, answers, summarise_ratings
-from sightline.completion.rating_tasks import (
-    method_of,
-    next_tasks,
-    rating_event,
-    shown_task,
-)
-from sightline.completion.states import Key, fold
 from sightline.stats.agreement import Alpha
 
 __all__ = ["router"]

@@ -12,6 +12,9 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from sightline.annotation.completed import export
+from sightline.annotation.events import Conflict, Event
+from sightline.annotation.review import GoldView, ItemView, Person
 from sightline.api.problems import MEDIA_TYPE, PROBLEMS, SENT, described, not_found, wrong
 from sightline.api.reviewing import Desk, event_of, finite, shape_of, warnings_of
 from sightline.api.schemas_review import (
@@ -33,13 +36,10 @@ from sightline.api.schemas_review import (
     ReviewSaved,
 )
 from sightline.api.state import Here, Service
-from sightline.completion.completed import export
-from sightline.completion.events import Conflict, Event
-from sightline.completion.review import GoldView, ItemView, Person
 from sightline.core import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from sightline.completion.proposals import Proposals
+    from sightline.annotation.proposals import Proposals
 
 __all__ = ["BLIND", "CONFLICT", "READING", "WRITING", "conflict_response", "desk_of", "router"]
 
@@ -467,7 +467,7 @@ def _add(desk: Desk, content: bytes) -> ProposalsAdded:
 
 def _read_proposals(content: bytes) -> Proposals:
     """Return the proposals of a file that was sent; its content is data, and never a path."""
-    from sightline.completion.proposals import read_proposals
+    from sightline.annotation.proposals import read_proposals
 
     with TemporaryDirectory() as folder:
         path = FilePath(folder, "proposals.json")
