@@ -43,14 +43,14 @@ from sightline.analysis._labelled import compute_frequency_range
 from sightline.analysis.conclusions import get_bias_verdict
 from sightline.core import Annotation, Region
 from sightline.stats import compare_family, compute_detectable_difference, compute_power, holm
-from sightline.stats.power import compute_mean_power
-from sightline.stats.sparsity import (
+from sightline.stats.missing_labels import (
     compute_label_bias,
     compute_region_mean,
     joined,
     pu_band,
     pu_iou,
 )
+from sightline.stats.power import compute_mean_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from sightline.attribution.methods import Maps
     from sightline.models import Model
-    from sightline.stats.sparsity import LabelBias
+    from sightline.stats.missing_labels import LabelBias
 
     Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from PIL import Image
 from benchmarks import missing_labels as bench
 from sightline import load_model
 from sightline.core import Annotation, Region
-from sightline.stats.sparsity import compute_label_bias
+from sightline.stats.missing_labels import compute_label_bias
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from sightline.metrics import (
     compute_per_bbox_iou,
     threshold_attention,
 )
-from sightline.stats.sparsity import bootstrap_iou_under_dropout
+from sightline.stats.missing_labels import bootstrap_iou_under_dropout
 
 SIZE = 12, 16
 PERCENTILE = 80

@@ -55,12 +55,12 @@ REASONS = {
     "sightline.stats.confidence.interval": "the data, and the settings of an interval",
     "sightline.stats.confidence.intervals": "the data, and the settings of an interval",
     "sightline.stats.cross.cross_scores": _SELECTION,
-    "sightline.stats.sparsity.dropout.bootstrap_iou_under_dropout": _SELECTION,
-    "sightline.stats.sparsity.dropout.delta_under_dropout": _SELECTION,
-    "sightline.stats.sparsity.dropout.dropout_sweep": _SELECTION,
-    "sightline.stats.sparsity.ppi.ppi_mean": "three samples with their strata, and two settings",
-    "sightline.stats.sparsity.pu.pu_band": "a column each for what is known of a region",
-    "sightline.stats.sparsity.pu.pu_iou": "a column each for what is known of a region",
+    "sightline.stats.missing_labels.dropout.bootstrap_iou_under_dropout": _SELECTION,
+    "sightline.stats.missing_labels.dropout.delta_under_dropout": _SELECTION,
+    "sightline.stats.missing_labels.dropout.dropout_sweep": _SELECTION,
+    "sightline.stats.missing_labels.ppi.ppi_mean": "three samples with strata, two settings",
+    "sightline.stats.missing_labels.pu.pu_band": "a column each for what is known of a region",
+    "sightline.stats.missing_labels.pu.pu_iou": "a column each for what is known of a region",
 }
 
 

@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter
 
 from benchmarks.calibration.fields import smooth_fields
 from sightline.data import load_dataset
-from sightline.stats.sparsity import Atoms, Overlaps, atoms_of, overlaps
+from sightline.stats.missing_labels import Atoms, Overlaps, atoms_of, overlaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

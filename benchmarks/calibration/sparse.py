@@ -18,8 +18,7 @@ from benchmarks.calibration.facade_worlds import (
     world,
 )
 from benchmarks.calibration.lines import Line
-from sightline.stats.paired import compare_family
-from sightline.stats.sparsity import (
+from sightline.stats.missing_labels import (
     Overlaps,
     atoms_of,
     delta_bands,
@@ -31,6 +30,7 @@ from sightline.stats.sparsity import (
     pu_band,
     pu_iou,
 )
+from sightline.stats.paired import compare_family
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

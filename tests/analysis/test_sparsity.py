@@ -27,7 +27,7 @@ from sightline.core import InputError, UnknownNameError
 from sightline.results import open_results
 from sightline.stats import compare_paired, compute_detectable_difference
 from sightline.stats.corrections import holm
-from sightline.stats.sparsity import ppi_mean
+from sightline.stats.missing_labels import ppi_mean
 from tests.analysis import stores
 from tests.analysis.stores import report_of
 

@@ -29,7 +29,7 @@ from sightline.data.writing import write_annotations
 from sightline.executors import run_study
 from sightline.results import open_results
 from sightline.runner.images import study_dataset
-from sightline.stats.sparsity import ppi_mean
+from sightline.stats.missing_labels import ppi_mean
 from sightline.study import Data, Study
 
 if TYPE_CHECKING:

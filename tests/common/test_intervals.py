@@ -24,7 +24,7 @@ from sightline.results._values import spread_of
 from sightline.results._views import Name
 from sightline.stats import compare_groups, compare_paired, interval, intervals, krippendorff_alpha
 from sightline.stats._crossed import crossed_mean
-from sightline.stats.sparsity import compute_label_bias, joined, ppi_mean, pu_iou
+from sightline.stats.missing_labels import compute_label_bias, joined, ppi_mean, pu_iou
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

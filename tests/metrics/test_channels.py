@@ -13,7 +13,7 @@ import torch
 import sightline
 from sightline import metrics, stats
 from sightline.core import Annotation, InputError, MapError, Region
-from sightline.stats import sparsity
+from sightline.stats import missing_labels as sparsity
 
 RNG = np.random.default_rng(0)
 RGB = RNG.normal(size=(2, 3, 8, 9)).astype(np.float32)

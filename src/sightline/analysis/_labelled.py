@@ -10,7 +10,7 @@ import numpy as np
 from sightline.analysis._material import mean, names
 from sightline.analysis.figures import measure_regions
 from sightline.stats.corrections import holm
-from sightline.stats.sparsity import (
+from sightline.stats.missing_labels import (
     compute_label_bias,
     labelling_looks_random,
     pu_band,

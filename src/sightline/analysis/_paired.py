@@ -15,7 +15,7 @@ from sightline.metrics import METRICS
 from sightline.results.leaderboard import layer_column
 from sightline.stats.confidence import interval
 from sightline.stats.corrections import holm
-from sightline.stats.sparsity import RATES, Overlaps, delta_bands
+from sightline.stats.missing_labels import RATES, Overlaps, delta_bands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sightline.analysis._material import Material
     from sightline.analysis.figures import LineFigures
-    from sightline.stats.sparsity import PPI
+    from sightline.stats.missing_labels import PPI
 
 __all__ = ["deltas_tables"]
 

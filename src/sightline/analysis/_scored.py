@@ -8,14 +8,14 @@ import numpy as np
 
 from sightline.analysis._material import mean, names
 from sightline.results._values import spreads
-from sightline.stats.sparsity import RATES, compute_region_mean, divergence, dropout_bands
+from sightline.stats.missing_labels import RATES, compute_region_mean, divergence, dropout_bands
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.analysis._material import Material
     from sightline.analysis.figures import LineFigures
-    from sightline.stats.sparsity.regions import MeanOver
+    from sightline.stats.missing_labels.regions import MeanOver
 
 __all__ = ["divergence_table", "dropout_table", "lines_table"]
 

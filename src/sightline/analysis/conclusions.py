@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sightline.analysis._material import labelled, records
 from sightline.analysis.sets import ALPHA
 from sightline.core.words import counted
-from sightline.stats.sparsity.pu import ASSUMPTIONS
+from sightline.stats.missing_labels.pu import ASSUMPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from sightline.analysis._material import mean_of
 from sightline.metrics import score_maps
 from sightline.results._catalogue import BASELINE
 from sightline.results._wording import line_name
-from sightline.stats.sparsity import Overlaps, atoms_of, lift, overlaps, share_of_ceiling
+from sightline.stats.missing_labels import Overlaps, atoms_of, lift, overlaps, share_of_ceiling
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sightline.analysis.scenes import LineMaps, Scenes
     from sightline.metrics.selection import Ties
     from sightline.results._lines import Line
-    from sightline.stats.sparsity import Atoms
+    from sightline.stats.missing_labels import Atoms
 
 __all__ = ["FIGURES", "LineFigures", "Measurer", "measure", "measure_regions"]
 

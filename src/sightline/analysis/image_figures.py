@@ -15,7 +15,7 @@ from sightline.results._lines import Line
 from sightline.results._sums import Candidate, Scores
 from sightline.results._values import spreads
 from sightline.results._views import Name
-from sightline.stats.sparsity.regions import EITHER, divergence
+from sightline.stats.missing_labels.regions import EITHER, divergence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ from sightline.results import Results, open_results
 from sightline.results._lines import units_of
 from sightline.results._views import full_name
 from sightline.stats.confidence import Interval, interval
-from sightline.stats.sparsity import PPI, compute_label_bias, joined, ppi_mean
+from sightline.stats.missing_labels import PPI, compute_label_bias, joined, ppi_mean
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sightline.analysis.scenes import Scenes
     from sightline.results._lines import Line
     from sightline.results._views import Name
-    from sightline.stats.sparsity.ppi import Target
+    from sightline.stats.missing_labels.ppi import Target
 
     Floats = NDArray[np.float64]
 

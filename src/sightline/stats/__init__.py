@@ -1,12 +1,12 @@
 """What scores are worth: chance, intervals, comparisons, and annotations with gaps.
 
 Functions take plain arrays, so that scores of any tool can be tested. The unit is the image. What
-is about annotations with gaps is in `sightline.stats.sparsity`.
+is about annotations with gaps is in `sightline.stats.missing_labels`.
 """
 
 from __future__ import annotations
 
-from sightline.stats import sparsity
+from sightline.stats import missing_labels as sparsity
 from sightline.stats.agreement import Alpha, krippendorff_alpha
 from sightline.stats.chance import References, iou_references
 from sightline.stats.confidence import Interval, Intervals, interval, intervals

@@ -10,7 +10,7 @@ import pytest
 
 from sightline.core import InputError
 from sightline.stats._resample import Weights
-from sightline.stats.sparsity import pu_band, pu_iou
+from sightline.stats.missing_labels import pu_band, pu_iou
 
 NAN = float("nan")
 

@@ -13,9 +13,9 @@ from sightline.stats._flips import EQUAL, FEWEST
 from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats.confidence import interval
+from sightline.stats.missing_labels.ppi import ppi_mean
 from sightline.stats.paired import sign_flip
 from sightline.stats.power import compute_detectable_difference, compute_detectable_mean
-from sightline.stats.sparsity.ppi import ppi_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ class LabelBias:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import compute_label_bias
+    >>> from sightline.stats.missing_labels import compute_label_bias
     >>> nan = float("nan")
     >>> bias = compute_label_bias([0.1, 0.2, 0.3], [0.3, 0.3, nan])
     >>> round(bias.difference, 3), bias.n, bias.reason

@@ -54,7 +54,7 @@ class Atoms:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import atoms_of
+    >>> from sightline.stats.missing_labels import atoms_of
     >>> atoms = atoms_of([[[1, 1, 0, 0]], [[0, 1, 1, 0]]])  # two regions that overlap
     >>> atoms.regions, atoms.pixels.tolist(), atoms.total
     (2, [1, 1, 1], 4)
@@ -190,7 +190,7 @@ class Overlaps:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import overlaps
+    >>> from sightline.stats.missing_labels import overlaps
     >>> line = overlaps([[[0.1, 0.2, 0.3, 0.4]]], [[[[0, 0, 1, 1]]]], 50)
     >>> len(line), line.selected.tolist(), line.iou().tolist()
     (1, [2.0], [1.0])

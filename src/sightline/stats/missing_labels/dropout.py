@@ -16,7 +16,7 @@ import numpy as np
 from sightline.core import InputError
 from sightline.stats._flips import FEWEST, flip_pvalues
 from sightline.stats._resample import Weights
-from sightline.stats.sparsity.overlap import Overlaps, iou_of, overlaps
+from sightline.stats.missing_labels.overlap import Overlaps, iou_of, overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.metrics.selection import Sign, Ties
-    from sightline.stats.sparsity.overlap import Annotations, Atoms, Maps
+    from sightline.stats.missing_labels.overlap import Annotations, Atoms, Maps
 
 __all__ = [
     "RATES",
@@ -66,7 +66,7 @@ class Band:
     Examples
     --------
     >>> import numpy as np
-    >>> from sightline.stats.sparsity import dropout_sweep
+    >>> from sightline.stats.missing_labels import dropout_sweep
     >>> field = np.arange(16.0).reshape(4, 4)
     >>> (band,) = dropout_sweep([field] * 2, [[field >= 12, field < 2]] * 2, 75, (0.5,), 20)
     >>> band.rate, round(band.value, 3), band.low <= band.mean <= band.high
@@ -117,7 +117,7 @@ class DeltaBand:
     Examples
     --------
     >>> import numpy as np
-    >>> from sightline.stats.sparsity import delta_under_dropout
+    >>> from sightline.stats.missing_labels import delta_under_dropout
     >>> good = np.arange(16.0).reshape(4, 4)
     >>> masks = [[good >= 14, (good >= 12) & (good < 14)]] * 3
     >>> (band,) = delta_under_dropout([good] * 3, [-good + 16] * 3, masks, 75, (0.3,), 20)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sightline.core import InputError
-from sightline.stats.sparsity import PPI, Estimate, joined, ppi_mean
+from sightline.stats.missing_labels import PPI, Estimate, joined, ppi_mean
 
 NAN = float("nan")
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import rankdata
 
 from sightline.core import InputError
-from sightline.stats.sparsity import labelling_looks_random
+from sightline.stats.missing_labels import labelling_looks_random
 
 
 def slow(values: np.ndarray, labelled: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
@@ -128,7 +128,7 @@ def test_memory_stays_bounded_and_bits_the_same(monkeypatch: pytest.MonkeyPatch)
     labelled = np.tile([True, False, False], 20)
     whole = labelling_looks_random(values, labelled, groups, permutations=999)
     assert labelling_looks_random(values, labelled, groups, permutations=999) == whole
-    from sightline.stats.sparsity import labelling
+    from sightline.stats.missing_labels import labelling
 
     monkeypatch.setattr(labelling, "_ROOM", 600)
     assert labelling_looks_random(values, labelled, groups, permutations=999) == whole

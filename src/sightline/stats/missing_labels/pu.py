@@ -59,7 +59,7 @@ class PU:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import pu_iou
+    >>> from sightline.stats.missing_labels import pu_iou
     >>> result = pu_iou([0.9, 0.7], [0.02, 0.02], 0.1, [4, 4], images=["a", "b"])
     >>> result.images, round(result.value, 3), round(result.pooled, 3), result.n
     (('a', 'b'), 0.559, 0.552, 2)
@@ -97,7 +97,7 @@ class PUBand:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import pu_band
+    >>> from sightline.stats.missing_labels import pu_band
     >>> band = pu_band([0.9, 0.7], [0.02, 0.02], 0.1, images=["a", "b"], frequency=(0.5, 1))
     >>> band.n, round(band.low, 3), round(band.high, 3), band.frequencies[[0, -1]].tolist()
     (2, 0.154, 0.296, [0.5, 1.0])

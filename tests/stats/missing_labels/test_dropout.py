@@ -10,8 +10,7 @@ import pytest
 from sightline.core import Annotation, InputError, Region
 from sightline.metrics import compute_iou
 from sightline.stats._resample import Weights
-from sightline.stats.paired import sign_flip
-from sightline.stats.sparsity import (
+from sightline.stats.missing_labels import (
     RATES,
     bootstrap_iou_under_dropout,
     delta_bands,
@@ -20,6 +19,7 @@ from sightline.stats.sparsity import (
     dropout_sweep,
     overlaps,
 )
+from sightline.stats.paired import sign_flip
 
 DRAWS = 25
 

@@ -10,7 +10,7 @@ import pytest
 
 from sightline.core import InputError
 from sightline.stats import compare_paired, interval, sign_flip
-from sightline.stats.sparsity import compute_label_bias, joined, ppi_mean
+from sightline.stats.missing_labels import compute_label_bias, joined, ppi_mean
 
 NAN = math.nan
 

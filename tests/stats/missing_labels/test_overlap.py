@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sightline.core import Annotation, InputError, MapError, Region
 from sightline.metrics import compute_image_iou, compute_iou
-from sightline.stats.sparsity import atoms_of, image_atoms, overlaps
+from sightline.stats.missing_labels import atoms_of, image_atoms, overlaps
 
 
 def masks_of(seed: int, count: int, height: int = 6, width: int = 5) -> np.ndarray:

@@ -16,7 +16,7 @@ from sightline.metrics import (
     compute_share_of_ceiling,
     pointing_game_hit,
 )
-from sightline.stats.sparsity import (
+from sightline.stats.missing_labels import (
     bbox_recall,
     compute_region_mean,
     divergence,

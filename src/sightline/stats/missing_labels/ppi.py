@@ -37,7 +37,7 @@ class Estimate(NamedTuple):
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import ppi_mean
+    >>> from sightline.stats.missing_labels import ppi_mean
     >>> found = ppi_mean([0.2, 0.4, 0.3], [0.1, 0.3, 0.2], [0.2, 0.3, 0.1])
     >>> round(found.gold_only.value, 3), found.gold_only.n
     (0.3, 3)
@@ -75,7 +75,7 @@ class PPI:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import ppi_mean
+    >>> from sightline.stats.missing_labels import ppi_mean
     >>> found = ppi_mean([0.2, 0.4, 0.3], [0.1, 0.3, 0.2], [0.2, 0.3, 0.1, 0.2])
     >>> found.n_gold, found.n_rest, found.target, found.confidence
     (3, 4, 'population', 0.95)
@@ -388,7 +388,7 @@ class Joined:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import joined
+    >>> from sightline.stats.missing_labels import joined
     >>> nan = float("nan")
     >>> four = joined([0.1, 0.2, 0.1, 0.2], [0.3, 0.4, 0.2, 0.4], [0.4, 0.5, 0.3, nan])
     >>> round(four.sparse.value, 3), round(four.completed.value, 3), four.gold.n, four.joined.n_rest

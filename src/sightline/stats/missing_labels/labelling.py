@@ -46,7 +46,7 @@ class LabellingTest:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import labelling_looks_random
+    >>> from sightline.stats.missing_labels import labelling_looks_random
     >>> test = labelling_looks_random([3, 1, 2, 5, 2, 1], [1, 0, 0, 1, 0, 0], list("aaabbb"))
     >>> test.statistic, test.direction, test.groups, test.instances
     (0.75, 'larger', 2, 6)

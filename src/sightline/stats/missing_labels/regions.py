@@ -171,7 +171,7 @@ class Divergence:
 
     Examples
     --------
-    >>> from sightline.stats.sparsity import divergence
+    >>> from sightline.stats.missing_labels import divergence
     >>> found = divergence([1, 0], [0.1, 0.1], [0.05, 0.05], 0.1, [0.02, 0.02])
     >>> found.flags.tolist(), found.share, round(found.chance, 3)
     ([True, False], 0.5, 0.02)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sightline.stats.sparsity.bias import LabelBias, compute_label_bias
-from sightline.stats.sparsity.dropout import (
+from sightline.stats.missing_labels.bias import LabelBias, compute_label_bias
+from sightline.stats.missing_labels.dropout import (
     RATES,
     Band,
     DeltaBand,
@@ -13,11 +13,11 @@ from sightline.stats.sparsity.dropout import (
     dropout_bands,
     dropout_sweep,
 )
-from sightline.stats.sparsity.labelling import LabellingTest, labelling_looks_random
-from sightline.stats.sparsity.overlap import Atoms, Overlaps, atoms_of, image_atoms, overlaps
-from sightline.stats.sparsity.ppi import PPI, Estimate, Joined, joined, ppi_mean
-from sightline.stats.sparsity.pu import PU, PUBand, pu_band, pu_iou
-from sightline.stats.sparsity.regions import (
+from sightline.stats.missing_labels.labelling import LabellingTest, labelling_looks_random
+from sightline.stats.missing_labels.overlap import Atoms, Overlaps, atoms_of, image_atoms, overlaps
+from sightline.stats.missing_labels.ppi import PPI, Estimate, Joined, joined, ppi_mean
+from sightline.stats.missing_labels.pu import PU, PUBand, pu_band, pu_iou
+from sightline.stats.missing_labels.regions import (
     Divergence,
     bbox_recall,
     compute_region_mean,
