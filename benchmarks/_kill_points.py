@@ -131,7 +131,7 @@ def _check_reached(points: tuple[str, ...], reached: set[str]) -> None:
 
 def make_studies(folder: Path) -> list[Study]:
     """Return two small studies: of precomputed maps, and of a model with maps and a check."""
-    from tests.executors.studies import given_study, model_study
+    from tests.study.executors.studies import given_study, model_study
 
     check = {"images": 2, "methods": "gradcam", "ways": "full", "seeds": 1}
     model = model_study(
@@ -147,7 +147,7 @@ def make_studies(folder: Path) -> list[Study]:
 
 def run(study: Study, out: Path) -> Path:
     """Run a study in this process; return its folder."""
-    from sightline.executors import run_study
+    from sightline.study import run_study
 
     return run_study(study, out, workers=1).store.path
 

@@ -36,7 +36,7 @@ ROUNDS = 2
 def study_of(kind: str, images: int, folder: Path) -> Study:
     """Return a study; its files are written where they are missing."""
     if kind == "short tasks":
-        from tests.executors.studies import given_study
+        from tests.study.executors.studies import given_study
 
         return given_study(folder, images=images, methods="a", batch=1)
     from sightline.study import Study
@@ -50,8 +50,8 @@ def study_of(kind: str, images: int, folder: Path) -> Study:
 
 def run_one(kind: str, images: int, engine: str, workers: int, folder: Path) -> dict[str, Any]:
     """Run a study, and return its seconds and its digest."""
-    from sightline.executors import Run, Watch, run_study
     from sightline.results.digest import results_digest
+    from sightline.study import Run, Watch, run_study
 
     class Clock(Watch):
         times: list[float]

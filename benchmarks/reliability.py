@@ -140,7 +140,7 @@ def fork(study: Study, out: Path, workers: int = 1) -> Running:
     """Run a study in a child that has everything imported already."""
 
     def work() -> None:
-        from sightline.executors import run_study
+        from sightline.study import run_study
 
         run_study(study, out, workers=workers)
 
@@ -201,8 +201,8 @@ def warm_up(folder: Path) -> None:
 
     The threads of a run end with it, so that forks are as good as new.
     """
-    from sightline.executors import run_study
     from sightline.results import results_digest
+    from sightline.study import run_study
 
     results_digest(run_study(make_study(folder), folder / "warm", workers=1).store.path)
 
@@ -557,7 +557,7 @@ def disk(folder: Path) -> list[list[str]]:
 def _try(study: Study, out: Path) -> str | None:
     """Run a study; return what it said where the disk was full."""
     from sightline.core import InputError
-    from sightline.executors import RunError, run_study
+    from sightline.study import RunError, run_study
 
     try:
         run_study(study, out, workers=1)

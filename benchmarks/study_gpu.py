@@ -46,14 +46,14 @@ except ImportError as error:
 from sightline.core import Annotation, Region, Sample
 from sightline.data.dataset import Dataset
 from sightline.data.images import read_image
-from sightline.executors.lane import STEPS, Failed, Finished, Lane
 from sightline.models import Model, load_model
-from sightline.runner import Done, Plan, Scoring, Shelf, Source, Worker
-from sightline.runner.images import Card, Cards
-from sightline.runner.plan import chunked
-from sightline.runner.scoring_tensors import score_tensors
-from sightline.runner.tensors import Block, TensorMaps
 from sightline.store import create_store
+from sightline.study import Done, Plan, Scoring, Shelf, Source, Worker
+from sightline.study.executors.lane import STEPS, Failed, Finished, Lane
+from sightline.study.plan.images import Card, Cards
+from sightline.study.plan.plan import chunked
+from sightline.study.worker.scoring_tensors import score_tensors
+from sightline.study.worker.tensors import Block, TensorMaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -388,7 +388,8 @@ def ways_of_a_device(device: str) -> Iterator[None]:
     with ExitStack() as held:
         if device == "cpu":
             from benchmarks.maps_gpu import torch_pass_on_cpu
-            from sightline.runner import inputs, work
+            from sightline.study.worker import inputs
+            from sightline.study.worker import worker as work
 
             held.enter_context(torch_pass_on_cpu())
             for module in (inputs, work):

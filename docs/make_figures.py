@@ -148,8 +148,8 @@ def _prototypes() -> Iterator[tuple[str, Figure]]:
     from sightline.models import load_model
     from sightline.report._feeds_prototypes import draw_benchmark
     from sightline.results import open_benchmark
-    from sightline.runner import BenchmarkJob, run_benchmark
-    from sightline.study.benchmark import DataChoice, parse_benchmark
+    from sightline.study import BenchmarkJob, run_benchmark
+    from sightline.study.config.benchmark import DataChoice, parse_benchmark
 
     text = "relevance_analysis: {}\nlocal_perturbation_analysis: {num_prototypes: 5}\n"
     images = DataChoice("facades", count=60, options={"seed": 7})

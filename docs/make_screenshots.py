@@ -83,10 +83,9 @@ def make_store(folder: Path) -> Path:
     from sightline.data import load_dataset, write_facades
     from sightline.data.facades.detectors import write_imagined_detections
     from sightline.detection import evaluate_detections
-    from sightline.executors import run_study
     from sightline.results import open_results
     from sightline.store import write_detection
-    from sightline.study import Study
+    from sightline.study import Study, run_study
 
     if (folder / "prototypes" / "demo" / "benchmark.json").is_file():
         return folder
@@ -106,9 +105,8 @@ def make_store(folder: Path) -> Path:
 def add_prototypes(folder: Path) -> None:
     """Analyse the prototypes of the demo's model."""
     from sightline.models import load_model
-    from sightline.runner import BenchmarkJob, run_benchmark
-    from sightline.study import DataChoice
-    from sightline.study.benchmark import parse_benchmark
+    from sightline.study import BenchmarkJob, DataChoice, run_benchmark
+    from sightline.study.config.benchmark import parse_benchmark
 
     data = DataChoice("facades", count=80, options={"seed": 7})
     asked = BenchmarkJob(parse_benchmark(PROTOTYPES), load_model("demo/protopnet"), data)

@@ -12,13 +12,11 @@ from sightline.analysis.predictions import predictions_of
 from sightline.data import load_dataset, write_facades
 from sightline.data.facades.detectors import write_imagined_detections
 from sightline.detection import evaluate_detections
-from sightline.executors import run_study
 from sightline.models import load_model
 from sightline.results import open_results
-from sightline.runner import BenchmarkJob, run_benchmark
 from sightline.store import write_detection
-from sightline.study import Study, demo_study
-from sightline.study.benchmark import DataChoice, parse_benchmark
+from sightline.study import BenchmarkJob, Study, demo_study, run_benchmark, run_study
+from sightline.study.config.benchmark import DataChoice, parse_benchmark
 from tests.loaded import loaded_once
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from sightline.models import Description, Model, Preprocess, PrototypeNetwork, load_model
-from sightline.runner import BenchmarkJob, run_benchmark
-from sightline.study.benchmark import DataChoice, parse_benchmark
+from sightline.study import BenchmarkJob, run_benchmark
+from sightline.study.config.benchmark import DataChoice, parse_benchmark
 from tests.loaded import drawn_once
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import _kill_points
 from benchmarks import reliability as bench
 from benchmarks._kill_points import PointResult
-from sightline.executors import run_study
 from sightline.store.checksums import check_file, save_json
+from sightline.study import run_study
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ from benchmarks import study as study_bench
 from sightline import data, metrics, models, results, study
 from sightline.attribution import methods as maps
 from sightline.cli import app
-from sightline.study.files import parse_study
+from sightline.study.config.files import parse_study
 from tests.loaded import loaded_once
 from tests.public import packages
 from tests.scripts import load_script

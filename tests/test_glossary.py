@@ -10,7 +10,7 @@ import pytest
 from sightline.api import schemas
 from sightline.core import row_schema
 from sightline.study import Study
-from sightline.study.benchmark import Benchmark
+from sightline.study.config.benchmark import Benchmark
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "glossary.md").read_text("utf-8")

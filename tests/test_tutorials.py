@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from sightline.cli import app
 from sightline.study import load_study
-from sightline.study.files import parse_study
+from sightline.study.config.files import parse_study
 from tests.loaded import loaded_once
 
 ROOT = Path(__file__).parents[1]

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from sightline.core.geometry import Geometry
     from sightline.data import DATASETS, load_dataset
     from sightline.detection import DetectionResults, evaluate_detections
-    from sightline.executors import run_study
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
     from sightline.models import MODELS, Model, load_model
     from sightline.results import Results, open_results
-    from sightline.study import Study, load_study
+    from sightline.study import Study, load_study, run_study
 
 __version__ = "0.1.0.dev0"
 
@@ -39,7 +38,7 @@ _HOME = {
     "load_model": "sightline.models",
     "load_study": "sightline.study",
     "open_results": "sightline.results",
-    "run_study": "sightline.executors",
+    "run_study": "sightline.study",
     "score_maps": "sightline.metrics",
     "similarity": "sightline.attribution.methods",
 }

@@ -9,9 +9,8 @@ import numpy as np
 from PIL import Image
 
 from sightline.analysis import sparsity_report
-from sightline.executors import run_study
 from sightline.results import open_results
-from sightline.study import Study
+from sightline.study import Study, run_study
 from tests.loaded import loaded_once
 
 if TYPE_CHECKING:

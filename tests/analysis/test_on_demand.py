@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sightline.results import Results
-    from sightline.runner.sources import Source
+    from sightline.study.plan.sources import Source
 
 EVERY = ("sparse", "odd", "cropped", "given", "headed")
 

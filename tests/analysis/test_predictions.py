@@ -109,7 +109,7 @@ def test_the_stored_answers_are_those_of_the_models(demo_store: Path) -> None:
 
 
 def load_dataset_of(study: Any) -> Any:
-    from sightline.runner.images import study_dataset
+    from sightline.study.plan.images import study_dataset
 
     return study_dataset(study.data)
 

@@ -25,8 +25,8 @@ from sightline.attribution.methods import METHODS
 from sightline.attribution.sanity.randomisation import randomised_rows, reference_rows
 from sightline.attribution.sanity.table import SIMILARITIES, Job, guide_of
 from sightline.core import InputError
-from sightline.runner.checking import partners_of
 from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
+from sightline.study.plan.checks import partners_of
 from tests.analysis import checked
 
 if TYPE_CHECKING:

@@ -26,11 +26,10 @@ from sightline.core import InputError, Region
 from sightline.data import load_dataset
 from sightline.data.choice import DataChoice
 from sightline.data.writing import write_annotations
-from sightline.executors import run_study
 from sightline.results import open_results
-from sightline.runner.images import study_dataset
 from sightline.stats.missing_labels import ppi_mean
-from sightline.study import Data, Study
+from sightline.study import Data, Study, run_study
+from sightline.study.plan.images import study_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

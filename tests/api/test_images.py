@@ -22,9 +22,8 @@ from sightline.api import create_app
 from sightline.api.outlines import outline_of, trace_rings
 from sightline.api.routes.images import _warnings
 from sightline.core import Region
-from sightline.executors import run_study
 from sightline.results import open_results
-from sightline.study import Study
+from sightline.study import Study, run_study
 
 if TYPE_CHECKING:
     from pathlib import Path

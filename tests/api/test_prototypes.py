@@ -32,8 +32,8 @@ from sightline.attribution.prototypes import (
 )
 from sightline.models import load_model
 from sightline.results import open_benchmark
-from sightline.runner import run_benchmark
 from sightline.store.checksums import save_json
+from sightline.study import run_benchmark
 from tests.api.asking import get, refused
 from tests.loaded import loaded_once
 from tests.small_prototypes import DATA, STYLES, small_asked

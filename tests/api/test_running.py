@@ -9,13 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from sightline.api import create_app, state
-from sightline.executors import Watch, run_study
-from tests.executors.studies import given_study
+from sightline.study import Watch, run_study
+from tests.study.executors.studies import given_study
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sightline.executors import Run
+    from sightline.study import Run
 
 IMAGES, METHODS = 8, ("one", "two")
 ASKED = ("progress", "leaderboard", "images", "metrics", "study", "export/leaderboard.csv")

@@ -164,7 +164,7 @@ def test_nothing_is_reported_whatever_the_environment_says(
 
 
 def test_ray_reports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sightline.executors import ray_cluster
+    from sightline.study.executors import ray_cluster
 
     monkeypatch.setattr(os, "environ", {**os.environ, "RAY_USAGE_STATS_ENABLED": "1"})
     ray_cluster._hush()  # before Ray is imported, which reads it

@@ -11,8 +11,8 @@ import pytest
 
 from sightline.cli import benchmarking
 from sightline.core import InputError, MissingPackageError
-from sightline.study.benchmark import parse_benchmark
-from sightline.study.template import example_benchmark
+from sightline.study.config.benchmark import parse_benchmark
+from sightline.study.config.template import example_benchmark
 from tests.cli.small import run
 from tests.small_prototypes import CONFIG, COUNT, PROTOTYPES, small_model
 
@@ -122,7 +122,7 @@ def test_ctrl_c_says_how_to_go_on(
     def stop(*given: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sightline.runner.benchmarking._made", stop)
+    monkeypatch.setattr("sightline.study.prototypes.run._made", stop)
     monkeypatch.setattr("sys.argv", ["sightline", "benchmark", "mine.yml", "--overwrite"])
     found = _asked(config, "--out", tmp_path / "new", "--overwrite", code=130).output
     assert "finished parts are kept" in found

@@ -12,8 +12,8 @@ from sightline.cli.finetuning import read_data, read_held_out
 from sightline.core import InputError, UnknownNameError
 from sightline.data import Dataset, write_annotations
 from sightline.models.recipes import read_recipe
-from sightline.runner.methods import variant_name
 from sightline.study import Study
+from sightline.study.plan.methods import variant_name
 from tests.attribution.methods.networks import tiny
 from tests.cli.small import error, run
 from tests.models.finetuning.pictures import write_pictures

@@ -12,10 +12,9 @@ import pytest
 
 from sightline.core.errors import OutOfMemoryError
 from sightline.core.memory import _get_address_space, _ImportGuard, is_out_of_memory
-from sightline.executors import run_study
-from sightline.study import load_study
+from sightline.study import load_study, run_study
 from tests.cli.small import run, write_given
-from tests.executors.studies import table_bytes
+from tests.study.executors.studies import table_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,7 +146,7 @@ def test_a_lack_of_memory_in_any_step_ends_a_run_with_its_message(
         raise MemoryError("Unable to allocate 8 GiB")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"sightline.runner.work.Worker.{step}", fail)
+        patch.setattr(f"sightline.study.worker.worker.Worker.{step}", fail)
         said = run("run", folder / "given.yml", "--out", tmp_path, "--workers", 1, code=1).stderr
     assert f"(step {step!r}): Unable to allocate 8 GiB; fewer workers need less memory" in said
     assert "0 of 6 tasks are stored; run again to resume" in said

@@ -14,8 +14,7 @@ from sightline.core import MissingPackageError
 from sightline.data import photos as module
 from sightline.models import MODELS, efficientnet
 from sightline.results import open_results
-from sightline.runner import plan_study
-from sightline.study import Study, load_study, photos_study, to_yaml
+from sightline.study import Study, load_study, photos_study, plan_study, to_yaml
 from tests.cli.small import run, stopped
 
 NAME = "pypi:efficientnet_lite0"

@@ -16,8 +16,7 @@ from sightline.annotation.review import Review
 from sightline.core import Region
 from sightline.data import load_dataset, read_annotations
 from sightline.data.writing import write_annotations
-from sightline.executors import run_study
-from sightline.study import Study
+from sightline.study import Study, run_study
 from tests.cli.small import error, run
 
 if TYPE_CHECKING:

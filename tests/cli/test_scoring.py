@@ -12,10 +12,10 @@ import pytest
 from sightline import score_maps
 from sightline.core import InputError
 from sightline.data import read_annotations
-from sightline.executors import run_study
+from sightline.study import run_study
 from tests.cli.small import run
-from tests.executors.studies import table
-from tests.runner.studies import make_folder, plan_of, study_of
+from tests.study.executors.studies import table
+from tests.study.studies import make_folder, plan_of, study_of
 
 if TYPE_CHECKING:
     from pathlib import Path

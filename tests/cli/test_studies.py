@@ -27,17 +27,15 @@ from sightline.cli.printing import timespan
 from sightline.cli.running import expected_blocks, plan_lines, stopping
 from sightline.cli.stores import layer_lines
 from sightline.core.words import counted
-from sightline.executors import run_study
 from sightline.figures import FIGURES
 from sightline.report import StoreFigures
 from sightline.report.findings import find
 from sightline.report.scores import read_scores
 from sightline.results import open_results
-from sightline.runner import plan_study
 from sightline.store import Store
-from sightline.study import Study, demo_study, load_study
-from sightline.study.benchmark import DataChoice
-from sightline.study.model import Data, Engine, MethodEntry, ModelEntry
+from sightline.study import Study, demo_study, load_study, plan_study, run_study
+from sightline.study.config.benchmark import DataChoice
+from sightline.study.config.model import Data, Engine, MethodEntry, ModelEntry
 from tests.cli.small import GIVEN, error, numbers, run, stopped, words, write_given
 from tests.report.few import draw_few
 
@@ -440,7 +438,7 @@ def test_plan_in_lines() -> None:
 
 
 def test_expected_time_counts_workers_that_have_work() -> None:
-    from sightline.runner.probe import Expected
+    from sightline.study.plan.probe import Expected
 
     values = yaml.safe_load(MODEL)
     source = plan_study(Study.from_dict(values)).sources[0]
@@ -598,7 +596,7 @@ def test_a_stopped_demo_names_its_folder(tmp_path: Path, monkeypatch: pytest.Mon
         return run_study(given, out, **{**options, "stop": event})
 
     given = load_study(write_given(tmp_path))
-    monkeypatch.setattr("sightline.executors.run_study", stopped)
+    monkeypatch.setattr("sightline.study.run_study", stopped)
     said = run("demo", "--out", tmp_path / "a b", "--workers", 2, code=130).stdout
     command = shlex.split(said.splitlines()[-1])
     assert command == ["sightline", "demo", "--out", str(tmp_path / "a b"), "--workers", "2"]

@@ -32,7 +32,7 @@ from sightline.store import Store
 from sightline.store.shards import StoredMaps, read_maps, write_maps
 from sightline.store.verify import verify_store
 from sightline.study import load_study
-from sightline.study.benchmark import load_benchmark
+from sightline.study.config.benchmark import load_benchmark
 from tests.fuzz import mutations
 from tests.fuzz.mutations import as_json, garbled, mutants
 

@@ -16,9 +16,8 @@ from sightline.cli import app
 from sightline.core import InputError
 from sightline.core.regions import to_image_id
 from sightline.data.images import opened, read_image
-from sightline.executors import run_study
 from sightline.results import open_results
-from sightline.study import Study
+from sightline.study import Study, run_study
 from tests.fuzz.child import Outcome
 from tests.fuzz.pictures import pictures, upright
 

@@ -25,7 +25,7 @@ from sightline.data.problems import Problems
 from sightline.data.readers.yolo import read_line
 from sightline.detection.masks import read_mask
 from sightline.metrics import METRICS, score_maps
-from sightline.study.files import parse_study
+from sightline.study.config.files import parse_study
 from tests.fuzz.mutations import mutants
 from tests.strategies import batches
 

@@ -20,14 +20,12 @@ from sightline.data import load_dataset, write_facades
 from sightline.data.choice import DataChoice
 from sightline.data.facades.detectors import write_imagined_detections
 from sightline.detection import evaluate_detections
-from sightline.executors import run_study
 from sightline.metrics import METRICS
 from sightline.models import load_model
 from sightline.results import open_results
-from sightline.runner import BenchmarkJob, run_benchmark
 from sightline.store import write_detection
-from sightline.study import Study, load_study
-from sightline.study.benchmark import parse_benchmark
+from sightline.study import BenchmarkJob, Study, load_study, run_benchmark, run_study
+from sightline.study.config.benchmark import parse_benchmark
 from tests.demo import CHECKS, PROTOTYPES
 from tests.golden.recording import recorded_maps
 from tests.loaded import loaded_once

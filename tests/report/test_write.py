@@ -15,13 +15,12 @@ import pandas as pd
 import pytest
 
 from sightline.core import InputError
-from sightline.executors import run_study
 from sightline.figures import FIGURES
 from sightline.report import Choice, StoreFigures, drawing, plates, write_report
 from sightline.report import write as writing
 from sightline.report.plates import Wanted
 from sightline.results import open_results
-from sightline.study import Study, load_study
+from sightline.study import Study, load_study, run_study
 from tests.cli.small import error, run, write_data, write_given, write_maps
 from tests.report.few import LIMIT, NAMED, draw_few
 

@@ -11,10 +11,10 @@ import pytest
 from sightline import load_dataset
 from sightline.core import Annotation, Region
 from sightline.data.facades import facade_of
-from sightline.runner.images import read_cards, study_dataset
 from sightline.store import images_table, regions_table
 from sightline.store.tables import region_lines
 from sightline.study import Data
+from sightline.study.plan.images import read_cards, study_dataset
 
 MASK = np.zeros((30, 40), np.bool_)
 MASK[3:20, 5:9] = True

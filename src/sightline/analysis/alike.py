@@ -9,8 +9,8 @@ from sightline.analysis.asked_models import asked_models, scored_picture
 from sightline.analysis.one_map import MapKey, OneMap, one_map
 from sightline.core import InputError, Region, UnknownNameError
 from sightline.core.lru_cache import Kept
-from sightline.runner.shelf import Shelf
 from sightline.store.shards import StoredMaps
+from sightline.study.worker.model_cache import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.core import InputError, SightlineError
 from sightline.results._views import full_name
-from sightline.runner.images import pixels_digest
-from sightline.runner.methods import model_name, variant_name
 from sightline.study import Study
+from sightline.study.plan.images import pixels_digest
+from sightline.study.plan.methods import model_name, variant_name
 
 if TYPE_CHECKING:
     from sightline.data.dataset import Dataset
     from sightline.models import Model
     from sightline.results import Results
-    from sightline.runner.shelf import Shelf
+    from sightline.study.worker.model_cache import Shelf
 
 __all__ = ["AskedModel", "asked_models", "loaded_model", "scored_picture"]
 

@@ -96,7 +96,7 @@ def _select(
 ) -> dict[Configuration, int]:
     """Return the layers of configurations that a check is about and whose model can be asked."""
     from sightline.attribution.methods import METHODS
-    from sightline.runner.methods import model_name, variant_name
+    from sightline.study.plan.methods import model_name, variant_name
 
     models = {
         full_name({"model": model_name(study, one), "variant": variant_name(study, one)})

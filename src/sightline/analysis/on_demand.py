@@ -11,7 +11,7 @@ from sightline.analysis.scenes import _ignored
 from sightline.core import UnknownNameError
 from sightline.core.lru_cache import Kept
 from sightline.metrics import score_maps
-from sightline.runner.scoring import scenes_of, view_of
+from sightline.study.worker.scoring import scenes_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sightline.core import Annotation
     from sightline.metrics import Scores
     from sightline.metrics.selection import Sign
-    from sightline.runner.scoring import Scene
-    from sightline.runner.sources import Source
     from sightline.store.shards import StoredMaps
+    from sightline.study.plan.sources import Source
+    from sightline.study.worker.scoring import Scene
 
     # By layer and head.
     Spans = dict[tuple[int | None, int | None], tuple[float, float]]

@@ -14,7 +14,7 @@ from sightline.core import InputError, UnknownNameError
 from sightline.metrics import METRICS, score_maps
 from sightline.metrics.selection import Threshold, parse_selection
 from sightline.results._wording import line_name
-from sightline.runner.scoring import scenes_of
+from sightline.study.worker.scoring import scenes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from sightline.core.geometry import Geometry
     from sightline.metrics import Scores
     from sightline.metrics.selection import Sign, Ties
-    from sightline.runner.scoring import Scene
-    from sightline.runner.sources import Scoring
     from sightline.store.shards import StoredMaps
+    from sightline.study.plan.sources import Scoring
+    from sightline.study.worker.scoring import Scene
 
 __all__ = ["MapKey", "OneMap", "Rule", "one_map", "scores_of", "span_of"]
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from sightline.analysis.asked_models import asked_models, loaded_model, scored_picture
 from sightline.core import InputError, SightlineError
-from sightline.runner.images import study_dataset
-from sightline.runner.shelf import Shelf
 from sightline.store import open_store, write_rows
 from sightline.store.checksums import check_file
 from sightline.study import Study
+from sightline.study.plan.images import study_dataset
+from sightline.study.worker.model_cache import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

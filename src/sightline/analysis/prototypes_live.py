@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sightline.data.dataset import Dataset
     from sightline.models import Inputs, Model
     from sightline.results.prototypes import StoredBenchmark
-    from sightline.runner.benchmark_parts import Taken
+    from sightline.study.prototypes.parts import Taken
 
 __all__ = ["AskedBenchmark", "Changed", "Pair", "View", "eight_bits", "shown"]
 
@@ -158,7 +158,7 @@ class AskedBenchmark:
 
     @cached_property
     def _images(self) -> Dataset:
-        from sightline.study.benchmark import DataChoice
+        from sightline.study.config.benchmark import DataChoice
 
         return DataChoice.from_dict(self.found.about["settings"]["data"]).open()
 
@@ -182,8 +182,8 @@ class AskedBenchmark:
     @cached_property
     def _sources(self) -> dict[int, Taken]:
         """Where each prototype was taken from."""
-        from sightline.runner.benchmark_parts import own_sources
-        from sightline.study.benchmark import DataChoice
+        from sightline.study.config.benchmark import DataChoice
+        from sightline.study.prototypes.parts import own_sources
 
         told = self.found.about["settings"]["projection"]
         if told is None or told["kind"] == "sources":
@@ -388,7 +388,7 @@ def eight_bits(image: Tensor) -> NDArray[np.uint8]:
 
 def _looked_for(found: StoredBenchmark, images: Dataset) -> dict[int, Taken]:
     """Return where prototypes were found to be nearest, as it is stored."""
-    from sightline.runner.benchmark_parts import Taken
+    from sightline.study.prototypes.parts import Taken
 
     rows = [] if found.relevance is None else found.relevance.to_pylist()
     return {

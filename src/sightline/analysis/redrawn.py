@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.analysis.asked_models import asked_models, loaded_model
 from sightline.core import InputError, SightlineError
 from sightline.results._views import full_name
-from sightline.runner.shelf import Shelf
+from sightline.study.worker.model_cache import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -168,7 +168,7 @@ def cascade_table(
 
 def _partners(results: Results) -> Partners:
     """Return for each seed whose map each image's is compared with."""
-    from sightline.runner.checking import partners_of
+    from sightline.study.plan.checks import partners_of
 
     labels = dict(results._tables.fetch("SELECT image, labels FROM images"))
     chunks = results.manifest.get("checked", {}).get("randomisation", ())

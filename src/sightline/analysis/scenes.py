@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from sightline.core import InputError
 from sightline.results._lines import make_lines, units_of
 from sightline.results._sums import HALVES
-from sightline.runner.images import (
+from sightline.store import open_store, task_name
+from sightline.study.plan.images import (
     Card,
     Cards,
     annotation_digest,
     study_dataset,
     unlabelled_regions,
 )
-from sightline.runner.plan import Chunk, Plan, Task, chunk_of
-from sightline.runner.scoring import scenes_of, view_of
-from sightline.runner.sources import Scoring, Source
-from sightline.runner.work import Worker
-from sightline.store import open_store, task_name
+from sightline.study.plan.plan import Chunk, Plan, Task, chunk_of
+from sightline.study.plan.sources import Scoring, Source
+from sightline.study.worker.scoring import scenes_of, view_of
+from sightline.study.worker.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -164,8 +164,8 @@ class Scenes:
     """
 
     def __init__(self, results: Results) -> None:
-        from sightline.runner.planning import scoring_of
         from sightline.study import Study
+        from sightline.study.plan.planner import scoring_of
 
         self.results = results
         self._tables: Tables = results._tables

@@ -265,8 +265,8 @@ class Served:
         return found
 
     def _open_dataset(self) -> Dataset:
-        from sightline.runner.images import study_dataset
         from sightline.study import Study
+        from sightline.study.plan.images import study_dataset
 
         with of_store():
             return study_dataset(Study.from_dict(self.study).data)
@@ -294,7 +294,7 @@ class Served:
         """
         sample, digest = self.sample(image_id), self.images[image_id].digest
         if digest and sample.path is not None:
-            from sightline.runner.images import pixels_digest
+            from sightline.study.plan.images import pixels_digest
 
             root = self.dataset.root
             seen = self.kept(("digest", image_id), lambda: pixels_digest(sample, root))

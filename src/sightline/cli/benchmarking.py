@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from sightline.attribution.prototypes.nature import Effect
     from sightline.results import RelevanceMean, StoredBenchmark
-    from sightline.runner import BenchmarkJob, BenchmarkPlan
     from sightline.store import BenchmarkFolder
-    from sightline.study.benchmark import Benchmark, DataChoice
+    from sightline.study import BenchmarkJob, BenchmarkPlan
+    from sightline.study.config.benchmark import Benchmark, DataChoice
 
 __all__ = ["benchmark"]
 
@@ -34,7 +34,7 @@ _SHOWN = 12  # prototypes whose nature is told
 
 def _show_example(wanted: bool) -> None:
     if wanted:
-        from sightline.study.template import example_benchmark
+        from sightline.study.config.template import example_benchmark
 
         typer.echo(example_benchmark(), nl=False)
         raise typer.Exit
@@ -137,9 +137,9 @@ def benchmark(
     What is done already is kept: stopped or killed, the same command resumes.
     """
     from sightline.models import load_model  # first: it names what is not installed
-    from sightline.runner import BenchmarkJob, plan_benchmark
     from sightline.store.prototypes import check_place
-    from sightline.study.benchmark import load_benchmark
+    from sightline.study import BenchmarkJob, plan_benchmark
+    from sightline.study.config.benchmark import load_benchmark
 
     where, named = _place(out, store, name, config)
     asked_for = load_benchmark(config)
@@ -212,8 +212,8 @@ def _run(
 ) -> "StoredBenchmark":
     """Run the benchmark with a bar, draw its picture, and return what was found."""
     from sightline.results import open_benchmark
-    from sightline.runner.benchmarking import run_benchmark
-    from sightline.study.files import read_text
+    from sightline.study.config.files import read_text
+    from sightline.study.prototypes.run import run_benchmark
 
     text = read_text(config, "benchmark")
     try:
@@ -248,7 +248,7 @@ def _draw(found: "StoredBenchmark", path: Path) -> None:
 
 def _plan_lines(plan: "BenchmarkPlan", folder: "BenchmarkFolder", overwrite: bool) -> Iterator[str]:
     """Yield what a benchmark would compute."""
-    from sightline.runner.benchmarking import parts_left
+    from sightline.study.prototypes.run import parts_left
 
     config, asked = plan.asked.config, plan.asked
     whose = "classes" if asked.method else "prototypes"

@@ -314,7 +314,7 @@ def _with_checks(study: "Study", asked: dict[str, Any], *, kept: bool = False) -
 
 def _usual(study: "Study") -> list[str]:
     """Return the checks that the data and the models of a study allow."""
-    from sightline.runner import Shelf
+    from sightline.study import Shelf
 
     names = ["randomisation", "faithfulness"]
     if study.data.name != "facades":

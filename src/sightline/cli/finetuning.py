@@ -153,8 +153,8 @@ def read_held_out(text: str | None) -> "HeldOut":
     if (place / "study.yml").is_file():
         place = place / "study.yml"
     if place.is_file() and place.suffix in (".yml", ".yaml"):
-        from sightline.runner.images import study_dataset
         from sightline.study import load_study
+        from sightline.study.plan.images import study_dataset
 
         return study_dataset(load_study(place).data)
     if place.is_file():

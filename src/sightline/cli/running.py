@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.cli.printing import add_row, console, new_table, show, timespan
 from sightline.core.words import counted
-from sightline.executors import Run, Watch
+from sightline.study import Run, Watch
 
 if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from sightline.runner import Plan
-    from sightline.runner.probe import Expected
-    from sightline.study import Engine
+    from sightline.study import Engine, Plan
+    from sightline.study.plan.probe import Expected
 
 __all__ = [
     "Bar",

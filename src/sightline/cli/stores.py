@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from sightline.executors import Run
     from sightline.results.diff import Difference
+    from sightline.study import Run
 
 __all__ = [
     "SHOWN_LINES",

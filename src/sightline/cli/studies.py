@@ -21,9 +21,8 @@ from sightline.core import InputError
 from sightline.core.words import counted
 
 if TYPE_CHECKING:
-    from sightline.executors import Run
     from sightline.store import Store
-    from sightline.study import Study
+    from sightline.study import Run, Study
 
 __all__ = [
     "RunOptions",
@@ -207,9 +206,8 @@ def demo(
 def _demo_prototypes(path: Path) -> str:
     """Analyse the prototypes of the model that ships; return where the results are."""
     from sightline.models import load_model
-    from sightline.runner import BenchmarkJob, run_benchmark
-    from sightline.study import demo_benchmark
-    from sightline.study.benchmark import parse_benchmark
+    from sightline.study import BenchmarkJob, demo_benchmark, run_benchmark
+    from sightline.study.config.benchmark import parse_benchmark
 
     text, images = demo_benchmark()
     with progress("Loading") as move:
@@ -233,7 +231,7 @@ def _demo_report(path: Path) -> list[str]:
 
 def _show_expected(study: "Study", options: RunOptions) -> None:
     from sightline.cli.running import Bar, engine_lines, expected_blocks, plan_lines
-    from sightline.executors import forecast_study
+    from sightline.study import forecast_study
 
     bar = Bar()
     try:
@@ -249,7 +247,7 @@ def _show_expected(study: "Study", options: RunOptions) -> None:
 def run_and_watch(study: "Study", options: RunOptions, command: Sequence[str]) -> "Run":
     """Run a study with a bar; a run that was stopped says how to go on, and ends the program."""
     from sightline.cli.running import Bar, profile_blocks, stopping
-    from sightline.executors import run_study
+    from sightline.study import run_study
 
     bar = Bar()
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sightline.attribution.prototypes.dropping import GlobalStats
     from sightline.attribution.prototypes.nature import Effect, Premise
-    from sightline.study.benchmark import Benchmark
+    from sightline.study.config.benchmark import Benchmark
 
 __all__ = [
     "RelevanceMean",
@@ -182,7 +182,7 @@ class StoredBenchmark:
     @property
     def config(self) -> Benchmark:
         """The analyses that were asked for."""
-        from sightline.study.benchmark import Benchmark
+        from sightline.study.config.benchmark import Benchmark
 
         return Benchmark.from_dict(self.about["settings"]["analyses"], str(self.path))
 

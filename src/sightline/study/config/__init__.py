@@ -1,0 +1,1 @@
+"""Study files: what a run is to do, read and checked."""

@@ -1,0 +1,1 @@
+"""What runs tasks: in this process, in several, or on a Ray cluster."""

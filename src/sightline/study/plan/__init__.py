@@ -1,0 +1,1 @@
+"""From a study to tasks: sources of maps, images in chunks, what each task depends on."""

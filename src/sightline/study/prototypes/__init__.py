@@ -1,0 +1,1 @@
+"""Runs of prototype analyses: settings, plan, parts, files."""
