@@ -39,9 +39,9 @@ from scipy.stats import t
 
 from benchmarks.completion import table
 from sightline import explain, load_model, score_maps
-from sightline.analysis._labelled import compute_frequency_range
-from sightline.analysis.conclusions import get_bias_verdict
 from sightline.core import Annotation, Region
+from sightline.results._label_tables import compute_frequency_range
+from sightline.results.missing_label_findings import get_bias_verdict
 from sightline.stats import compare_family, compute_detectable_difference, compute_power, holm
 from sightline.stats.missing_labels import (
     compute_label_bias,

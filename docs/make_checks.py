@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from make_figures import write_picture
 
-from sightline import analysis
+from sightline import results as analysis
 from sightline.core import InputError
 from sightline.data import load_dataset
 from sightline.data.facades import facade_of

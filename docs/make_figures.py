@@ -142,12 +142,12 @@ def write_picture(name: str, figure: Figure, pictures: Path = PICTURES) -> int:
 
 def _prototypes() -> Iterator[tuple[str, Figure]]:
     """Analyse prototypes on more images than the demo does, and draw what is found."""
-    from sightline.analysis.prototype_cards import prototype_cards
-    from sightline.analysis.prototypes_live import AskedBenchmark
     from sightline.figures import draw_prototype_cards
     from sightline.models import load_model
     from sightline.report._feeds_prototypes import draw_benchmark
+    from sightline.report.prototype_cards import prototype_cards
     from sightline.results import open_benchmark
+    from sightline.results.live_prototypes import AskedBenchmark
     from sightline.study import BenchmarkJob, run_benchmark
     from sightline.study.config.benchmark import DataChoice, parse_benchmark
 

@@ -79,11 +79,11 @@ SHOTS = (
 
 def make_store(folder: Path) -> Path:
     """Run the study, ask classifiers, evaluate detectors, analyse prototypes; once."""
-    from sightline.analysis.predictions import predictions_of
     from sightline.data import load_dataset, write_facades
     from sightline.data.facades.detectors import write_imagined_detections
     from sightline.detection import evaluate_detections
     from sightline.results import open_results
+    from sightline.results.predictions import predictions_of
     from sightline.store import write_detection
     from sightline.study import Study, run_study
 

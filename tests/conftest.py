@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 
 from tests.no_network import refuse_network
-from tests.workers import TOGETHER, pytest_addoption, pytest_runtestloop, shared_folder
+from tests.workers import pytest_addoption, pytest_runtestloop, shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +54,11 @@ __all__ = ["pytest_addoption", "pytest_runtestloop"]  # hooks
 
 # What takes long, for workers to begin with: begun last, one of them is waited for alone.
 _LONG = (
-    *("study/executors/test_ray.py", "golden/test_golden.py", *TOGETHER, "report/test_browser.py"),
+    *("study/executors/test_ray.py", "golden/test_golden.py", "e2e", "api", "results/statistics"),
+    "report/test_browser.py",
     *("study/executors/test_kills.py", "attribution/methods/test_deciding.py"),
     *("stats/test_calibration_nulls.py", "stats/test_calibration_sparse.py", "test_docs.py"),
-    *("detection/test_simulations.py", "common/test_methods.py", "analysis/test_sparsity.py"),
+    *("detection/test_simulations.py", "common/test_methods.py"),
     *("study/executors/test_processes.py", "study/executors/test_same.py", "report/test_write.py"),
     *("figures/test_cards.py", "report/test_feeding.py", "test_tutorials.py"),
     *("models/test_demo.py", "cli/test_reading.py"),

@@ -7,13 +7,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis import choose_best_layers
-from sightline.analysis.predictions import predictions_of
 from sightline.data import load_dataset, write_facades
 from sightline.data.facades.detectors import write_imagined_detections
 from sightline.detection import evaluate_detections
 from sightline.models import load_model
-from sightline.results import open_results
+from sightline.results import choose_best_layers, open_results
+from sightline.results.predictions import predictions_of
 from sightline.store import write_detection
 from sightline.study import BenchmarkJob, Study, demo_study, run_benchmark, run_study
 from sightline.study.config.benchmark import DataChoice, parse_benchmark

@@ -27,9 +27,9 @@ _PROTOCOL = "the settings of a published protocol, each with its usual value"
 _SELECTION = "how a map is thresholded, as in `score_maps`, beside what is drawn"
 _BOXES = "how plain lists of boxes are read, beside the thresholds of the metric"
 REASONS = {
-    "sightline.analysis.chance.against_chance": _FILTERS,
-    "sightline.analysis.one_image.analyse": "what `explain` and the scores take, in one call",
-    "sightline.analysis.sparsity.sparsity_report": _FILTERS,
+    "sightline.results.chance.against_chance": _FILTERS,
+    "sightline.report.one_image.analyse": "what `explain` and the scores take, in one call",
+    "sightline.results.missing_labels.sparsity_report": _FILTERS,
     "sightline.data.by_image.score_by_image": "options of `score_maps`, handed on",
     "sightline.data.facades.dataset.read": "what every reader takes, and the options of the set",
     "sightline.detection.columns.GroundTruth.from_arrays": "one argument for each column",

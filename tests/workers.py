@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Folders whose tests share a service, a browser or reports: one worker makes them, once.
-TOGETHER = ("e2e", "api", "analysis")
+TOGETHER = ("e2e", "api", "statistics")
 _ENDED = object()
 _name: str | None = None
 

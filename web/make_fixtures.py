@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sightline.analysis.image_maps import figure_of
 from sightline.metrics import METRICS, score_maps
+from sightline.results.image_maps import figure_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sightline.analysis import analyse
     from sightline.attribution.methods import METHODS, Maps, explain, similarity
     from sightline.core.geometry import Geometry
     from sightline.data import DATASETS, load_dataset
     from sightline.detection import DetectionResults, evaluate_detections
     from sightline.metrics import METRICS, Scores, compute_all_metrics, score_maps
     from sightline.models import MODELS, Model, load_model
+    from sightline.report import analyse
     from sightline.results import Results, open_results
     from sightline.study import Study, load_study, run_study
 
@@ -30,7 +30,7 @@ _HOME = {
     "Results": "sightline.results",
     "Scores": "sightline.metrics",
     "Study": "sightline.study",
-    "analyse": "sightline.analysis",
+    "analyse": "sightline.report",
     "compute_all_metrics": "sightline.metrics",
     "evaluate_detections": "sightline.detection",
     "explain": "sightline.attribution.methods",

@@ -13,9 +13,6 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from sightline.analysis import sparsity_report
-from sightline.analysis._reviewed import _of_completed, gold_strata
-from sightline.analysis.sets import Sets, result_lines
 from sightline.annotation.completed import export
 from sightline.annotation.gold import draw_gold, pick_gold
 from sightline.annotation.journal import Journal
@@ -26,7 +23,9 @@ from sightline.core import InputError, Region
 from sightline.data import load_dataset
 from sightline.data.choice import DataChoice
 from sightline.data.writing import write_annotations
-from sightline.results import open_results
+from sightline.results import open_results, sparsity_report
+from sightline.results._review_notes import _of_completed, gold_strata
+from sightline.results.annotation_sets import Sets, result_lines
 from sightline.stats.missing_labels import ppi_mean
 from sightline.study import Data, Study, run_study
 from sightline.study.plan.images import study_dataset
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sightline.analysis import SparsityReport
     from sightline.core import Annotation, Sample
     from sightline.data import Dataset
+    from sightline.results import SparsityReport
 
 COUNT, GOLD = 60, 20
 FACADES: dict[str, Any] = {"name": "facades", "count": COUNT, "seed": 11}

@@ -11,26 +11,25 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
-from sightline.analysis import find_best_layers
-from sightline.analysis.across_layers import layer_changes
-from sightline.analysis.agreement import map_agreement
-from sightline.analysis.correctness import (
+from sightline.api import create_app
+from sightline.attribution.sanity.table import BASELINES, SIMILARITIES
+from sightline.results import find_best_layers, open_results
+from sightline.results.agreement import map_agreement
+from sightline.results.correctness import (
     class_scatter,
     compute_accuracy_scatter,
     correct_and_wrong,
 )
-from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
-from sightline.analysis.faithful import (
+from sightline.results.failures import failure_cases, failure_reasons, worst_images
+from sightline.results.faithfulness import (
     background_test,
     faithfulness_curves,
     faithfulness_table,
     parts_table,
 )
-from sightline.analysis.predictions import PREDICTIONS, stored_predictions
-from sightline.analysis.sanity import cascade_table, sanity_table
-from sightline.api import create_app
-from sightline.attribution.sanity.table import BASELINES, SIMILARITIES
-from sightline.results import open_results
+from sightline.results.map_changes import layer_changes
+from sightline.results.predictions import PREDICTIONS, stored_predictions
+from sightline.results.sanity import cascade_table, sanity_table
 from sightline.store.checksums import save_json
 from tests.api.asking import get, refused
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.one_map import MapKey
-from sightline.analysis.shifts import map_shift
 from sightline.api.routes._single import on_demand
 from sightline.core import InputError
+from sightline.results.map_shifts import map_shift
+from sightline.results.scored_map import MapKey
 from tests.api.asking import get, get_map, refused
 
 if TYPE_CHECKING:

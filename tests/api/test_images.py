@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from sightline.analysis import stored_predictions
 from sightline.api import create_app
 from sightline.api.outlines import outline_of, trace_rings
 from sightline.api.routes.images import _warnings
 from sightline.core import Region
-from sightline.results import open_results
+from sightline.results import open_results, stored_predictions
 from sightline.study import Study, run_study
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sightline.analysis import open_scenes
 from sightline.api.binary import decode_map, encode_map
 from sightline.api.colours import PALETTES, palette
 from sightline.api.drawing import coloured, outlined
 from sightline.metrics import score_maps
-from sightline.results import open_results
+from sightline.results import open_results, open_scenes
 from tests.api.asking import rows_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 
 from sightline.api import create_app
 from sightline.results.leaderboard import GRIDS
-from tests.analysis import stores
 from tests.api.asking import get
+from tests.results.statistics import stores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

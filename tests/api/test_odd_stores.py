@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from sightline.api import create_app
-from tests.analysis import stores
 from tests.api.asking import get, refused
+from tests.results.statistics import stores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.testclient import TestClient
 
-from sightline.analysis._whole import WholeScores
 from sightline.api import create_app, warming
 from sightline.api.choice import AskedMap
 from sightline.api.routes import scores
 from sightline.api.routes._single import key_of, whole_scores
 from sightline.api.routes.scores import score_lines
+from sightline.results._full_scores import WholeScores
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.analysis.sparsity import SparsityReport, sparsity_report
 from sightline.api.routes import sparsity
 from sightline.core import InputError
+from sightline.results.missing_labels import SparsityReport, sparsity_report
 from tests.api.asking import get, refused
 
 if TYPE_CHECKING:

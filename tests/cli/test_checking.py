@@ -188,7 +188,7 @@ def test_tables_are_of_the_ways_that_were_run(
 ) -> None:
     asked: list[str] = []
     for name in ("sanity_table", "cascade_table"):
-        monkeypatch.setattr(f"sightline.analysis.{name}", lambda _, way, **how: asked.append(way))
+        monkeypatch.setattr(f"sightline.results.{name}", lambda _, way, **how: asked.append(way))
     names = [*(f"randomisation/{way}/0" for way in ways), "reference", "parts"]
     results: Any = SimpleNamespace(manifest={"checks": [{"check": name} for name in names]})
     found = _randomised(results, "spearman", "signed")

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from sightline.analysis.image_maps import raster_over
 from sightline.attribution.methods import explain
 from sightline.cli import figuring_images, figuring_stores
 from sightline.cli.explaining import Options, make_maps
@@ -21,6 +20,7 @@ from sightline.figures import FIGURES, images, save, visualize_all_methods
 from sightline.metrics import score_maps
 from sightline.models import load_model
 from sightline.report import Choice
+from sightline.results.image_maps import raster_over
 from tests.cli.small import run
 
 pytestmark = pytest.mark.usefixtures("loaded_once")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from tests.analysis.stores import run_facades
 from tests.cli.small import error, numbers, run, write_given
+from tests.results.statistics.stores import run_facades
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.faithful import BETTER
 from sightline.attribution.sanity.table import CURVES
 from sightline.core import InputError, UnknownNameError
 from sightline.figures.layers import draw_layer_changes
 from sightline.figures.removal import _MEASURES, draw_removal_curves
+from sightline.results.faithfulness import BETTER
 from tests.figures.drawn import assert_legible
 from tests.figures.samples_checks import removal_sample
 from tests.figures.test_checks import entries, marks, names, notes, spans

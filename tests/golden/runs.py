@@ -9,8 +9,6 @@ import numpy as np
 from PIL import Image
 from safetensors.numpy import save_file
 
-from sightline.analysis import choose_best_layers
-from sightline.analysis.predictions import predictions_of
 from sightline.annotation.gold import draw_gold
 from sightline.annotation.journal import Journal
 from sightline.annotation.proposals import Proposal, Proposals
@@ -22,7 +20,8 @@ from sightline.data.facades.detectors import write_imagined_detections
 from sightline.detection import evaluate_detections
 from sightline.metrics import METRICS
 from sightline.models import load_model
-from sightline.results import open_results
+from sightline.results import choose_best_layers, open_results
+from sightline.results.predictions import predictions_of
 from sightline.store import write_detection
 from sightline.study import BenchmarkJob, Study, load_study, run_benchmark, run_study
 from sightline.study.config.benchmark import parse_benchmark

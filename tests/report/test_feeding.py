@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.core import InputError, UnknownNameError
 from sightline.data import write_csv
 from sightline.figures import FIGURES
@@ -33,11 +32,12 @@ from sightline.report._pictures import _diverse, _of_classes, _reduced, said
 from sightline.report.plates import DIGITS, PICTURE_DPI, Wanted, save_figure, wanted_figures
 from sightline.report.scores import read_scores
 from sightline.results import open_detection, open_results
+from sightline.results.sanity import cascade_table, sanity_table
 from sightline.store import task_name
 from sightline.store.checksums import save_json
-from tests.analysis import stores
 from tests.figures.drawn import assert_drawn, assert_legible
 from tests.report.few import CARDS, DPI
+from tests.results.statistics import stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis import correct_and_wrong
 from sightline.report.findings import _RULES, find, gaps, guide_rules
 from sightline.report.words import number
+from sightline.results import correct_and_wrong
 
 if TYPE_CHECKING:
     from sightline.report.scores import Scored

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from sightline.analysis.prototype_cards import known_prototypes, prototype_cards
-from sightline.analysis.prototypes_live import AskedBenchmark
 from sightline.attribution.prototypes.nature import Effect, Premise
 from sightline.core import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures
 from sightline.report._feeds_prototypes import draw_benchmark, holding_benchmarks, opened_benchmark
 from sightline.report.plates import _prototypes
+from sightline.report.prototype_cards import known_prototypes, prototype_cards
 from sightline.report.prototypes import (
     Benchmarked,
     Benchmarks,
@@ -26,6 +25,7 @@ from sightline.report.prototypes import (
     read_benchmarks,
 )
 from sightline.results import open_benchmark, open_results
+from sightline.results.live_prototypes import AskedBenchmark
 from tests.loaded import loaded_once
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 
 from sightline.core import InputError
 from sightline.results import diff_results, export_results, open_results, results_digest
-from sightline.results._damage import naming_damage
 from sightline.store import Store, write_rows
+from sightline.store.damage import naming_damage
 from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sightline.analysis import (
+from sightline.results import (
+    Results,
     against_chance,
     class_scatter,
     compute_accuracy_scatter,
     correct_and_wrong,
+    open_results,
 )
-from sightline.results import Results, open_results
 from sightline.results.leaderboard import GRIDS
-from tests.analysis import stores
 from tests.cli.small import write_data
+from tests.results.statistics import stores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

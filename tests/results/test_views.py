@@ -11,7 +11,8 @@ import pytest
 
 from sightline.metrics import METRICS, score_maps
 from sightline.results import open_results
-from sightline.results._views import Name, quote, scores_sql
+from sightline.results._views import Name, scores_sql
+from sightline.store.duckdb import quote
 from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from sightline.analysis._rasters import read
 from sightline.api.colours import Palette, palette
+from sightline.results._grids import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -29,9 +29,9 @@ from sightline.results._sums import Found, narrowed, sum_up
 from sightline.results._views import Name
 
 if TYPE_CHECKING:
-    from sightline.analysis import Scenes
     from sightline.api.reviewing import Desk
     from sightline.data.dataset import Dataset
+    from sightline.results import Scenes
     from sightline.results._tables import Tables
 
 __all__ = ["AHEAD", "Here", "Image", "Region", "SCOPE", "Served", "Service", "get_served"]
@@ -340,7 +340,7 @@ class Served:
         return found
 
     def _open_scenes(self) -> Scenes:
-        from sightline.analysis import open_scenes
+        from sightline.results import open_scenes
 
         with of_store():
             self._need_rows()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from sightline.analysis import Analysis
+    from sightline.report import Analysis
 
 __all__ = ["analyse"]
 
@@ -139,7 +139,7 @@ def _analyse(
     if target == "label" and annotation is None:
         raise InputError("--target label: give --annotations, which say the label of the image")
     model = load_fitted(*way)
-    from sightline.analysis import analyse as analyse_image
+    from sightline.report import analyse as analyse_image
 
     goal = read_target(target, model)
     return analyse_image(files[0], annotation, model, target=goal, progress=move, **asked)

@@ -235,8 +235,7 @@ def _merged(study: "Study", asked: dict[str, Any], store: "Store") -> "Study":
 
     By default the layers that the leaderboard reports are checked next to those of the study.
     """
-    from sightline.analysis import choose_best_layers
-    from sightline.results import open_results
+    from sightline.results import choose_best_layers, open_results
 
     own = dict(study.checks.asked())
     layers = asked.get("layers")
@@ -334,7 +333,7 @@ def _tables(
     results: "Results", measure: Any, reading: Any
 ) -> "Iterator[tuple[str, pd.DataFrame | str]]":
     """Yield each table by name; in its place, why there is none."""
-    from sightline import analysis
+    from sightline import results as analysis
 
     parts = {one["part"] for one in results.manifest.get("checks", ())}
     made: dict[str, Callable[[], pd.DataFrame]] = {
@@ -360,7 +359,7 @@ def _randomised(
     results: "Results", measure: Any, reading: Any
 ) -> "dict[str, Callable[[], pd.DataFrame]]":
     """Return what makes the tables of the ways of randomising that the study asked for."""
-    from sightline import analysis
+    from sightline import results as analysis
 
     checks = [str(one["check"]).split("/") for one in results.manifest["checks"]]
     asked = {one[1] for one in checks if one[0] == "randomisation"}
@@ -380,7 +379,7 @@ def _agreement(results: "Results") -> "pd.DataFrame":
     """Return the rank correlation of every two methods of a model; neighbours agree."""
     import pandas as pd
 
-    from sightline.analysis import map_agreement, open_scenes
+    from sightline.results import map_agreement, open_scenes
     from sightline.results._lines import make_lines
 
     tables = results._tables

@@ -181,7 +181,7 @@ def _write(
     """Write files and fill the store where that was asked for; return lines about it."""
     if out is None and place is None:
         return []
-    from sightline.analysis import write_detection_report
+    from sightline.report import write_detection_report
     from sightline.store import describe_source, detection_parts, write_detection
 
     parts = detection_parts(results, confidence=confidence)

@@ -468,9 +468,9 @@ def _explain(
     named: list[str],
 ) -> tuple[list[Maps], dict[str, str]]:
     """Return the maps; of all methods also those that refuse the model, and why."""
-    from sightline.analysis.image_maps import maps_or_why
     from sightline.attribution.methods import explain
     from sightline.attribution.methods.targets import read_target as goal_of
+    from sightline.results.image_maps import maps_or_why
 
     maps: list[Maps] = []
     refused: dict[str, str] = {}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.analysis.image_maps import ImageMap, maps_over, raster_over, score_over
 from sightline.cli.explaining import Made, Options, make_maps
 from sightline.cli.option_words import read_annotation_option
 from sightline.core import Annotation, InputError
+from sightline.results.image_maps import ImageMap, maps_over, raster_over, score_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

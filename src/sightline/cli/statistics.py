@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from sightline.analysis import SparsityReport
+    from sightline.results import SparsityReport
 
 __all__ = ["sparsity", "stats"]
 
@@ -86,9 +86,8 @@ def stats(
 
     The maps that the study kept are read again.
     """
-    from sightline.analysis import against_chance
     from sightline.data import check_table_path, write_table
-    from sightline.results import open_results
+    from sightline.results import against_chance, open_results
 
     if out is not None:
         check_table_path(out)
@@ -185,9 +184,9 @@ def sparsity(
 
     A page with all findings is written; only a gold set can say how large the bias is.
     """
-    from sightline.analysis import sparsity_report, write_page
     from sightline.data.outputs import check_output
-    from sightline.results import open_results
+    from sightline.report import write_page
+    from sightline.results import open_results, sparsity_report
 
     if out is not None:
         check_output(out, "a page", (".html", ".htm"))
@@ -293,7 +292,7 @@ def _bias(bias: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _pairs(verdicts: "pd.DataFrame") -> "pd.DataFrame":
-    from sightline.analysis.conclusions import SHOWN_RATE, VERDICTS
+    from sightline.results.missing_label_findings import SHOWN_RATE, VERDICTS
 
     columns = [
         *("a", "b", "method", "target", "difference", "p_holm", "p_dropout", "same_sign"),

@@ -280,8 +280,7 @@ def run_checked(
     options, command
         See `run_and_watch`.
     """
-    from sightline.analysis import choose_best_layers
-    from sightline.results import open_results
+    from sightline.results import choose_best_layers, open_results
     from sightline.store import Store
     from sightline.study import Study
 

@@ -199,7 +199,7 @@ def compare_predictions(store: StoreFigures, choice: Choice) -> pd.DataFrame | N
 
     The figure and the rules of the report both read this table.
     """
-    from sightline.analysis.correctness import correct_and_wrong
+    from sightline.results.correctness import correct_and_wrong
 
     known = store.predictions()
     if known is None or known["correct"].isna().all():
@@ -251,9 +251,9 @@ def _model_missing(store: StoreFigures) -> str:
 
 
 def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.analysis.redrawn import redrawn_maps, was_redrawn
     from sightline.figures.images import create_sanity_check_comparison
     from sightline.report.feeding import Drawn
+    from sightline.results.randomised_maps import redrawn_maps, was_redrawn
 
     model = _one_model(store, choice, "sanity-check")
     measured = store.kept("sanity", lambda: _verdicts(store))
@@ -283,7 +283,7 @@ def _sanity_check(store: StoreFigures, choice: Choice) -> Drawn:
 
 def _verdicts(store: StoreFigures) -> pd.DataFrame:
     """Return the verdicts on all lines, of the way of randomising that ends with all weights."""
-    from sightline.analysis.sanity import sanity_table
+    from sightline.results.sanity import sanity_table
 
     found = stored_checks(store)
     way: Any = next((one for one in WHOLE if f"randomisation/{one}" in found), "full")
@@ -329,9 +329,9 @@ def _sanity_missing(store: StoreFigures) -> str:
 
 
 def _cascade(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.analysis.sanity import cascade_table
     from sightline.figures.checks import create_cascade_randomization_plot
     from sightline.report.feeding import Drawn
+    from sightline.results.sanity import cascade_table
 
     model = _one_model(store, choice, "cascade")
     choice = choice._replace(model=model)
@@ -374,9 +374,9 @@ def _cascade_missing(store: StoreFigures) -> str:
 def _removal(store: StoreFigures, choice: Choice) -> Drawn:
     import pandas as pd
 
-    from sightline.analysis.faithful import faithfulness_curves, faithfulness_table
     from sightline.figures.removal import draw_removal_curves
     from sightline.report.feeding import Drawn
+    from sightline.results.faithfulness import faithfulness_curves, faithfulness_table
 
     model = _one_model(store, choice, "removal-curves")
     asked: list[Any] = _curves_of(store, model)

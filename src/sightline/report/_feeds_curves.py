@@ -112,9 +112,9 @@ def _sweep_missing(store: StoreFigures) -> str:
 
 
 def _energy(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.analysis.energy import cumulative_energy
     from sightline.figures.curves import draw_cumulative_energy
     from sightline.report.feeding import Drawn
+    from sightline.results.energy import cumulative_energy
 
     every = store.lines(choice)
     shown = every.shown()
@@ -163,9 +163,9 @@ def _layers_missing(store: StoreFigures) -> str:
 
 
 def _layer_changes(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.analysis.across_layers import layer_changes
     from sightline.figures.layers import draw_layer_changes
     from sightline.report.feeding import Drawn
+    from sightline.results.map_changes import layer_changes
 
     every = store.kept(
         "layer-changes", lambda: layer_changes(store.scenes, progress=store.progress)

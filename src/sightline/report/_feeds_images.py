@@ -155,7 +155,7 @@ def _energy_table(
     """Return the energy inside of the map that is drawn, then the means over images."""
     import pandas as pd
 
-    from sightline.analysis.energy import energy_curve
+    from sightline.results.energy import energy_curve
 
     values = np.nan_to_num(view.values)
     energy = np.abs(values) if view.sign == "absolute" else np.maximum(values, 0)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from sightline.analysis.prototypes_live import AskedBenchmark
     from sightline.report.feeding import Choice, Drawn, StoreFigures
+    from sightline.results.live_prototypes import AskedBenchmark
     from sightline.results.prototypes import StoredBenchmark
 
     Draw = Callable[[AskedBenchmark, int | None], tuple[Figure, pd.DataFrame]]
@@ -43,7 +43,7 @@ def opened_benchmark(store: StoreFigures, name: str) -> StoredBenchmark:
 
 
 def _asked(store: StoreFigures, found: StoredBenchmark) -> AskedBenchmark:
-    from sightline.analysis.prototypes_live import AskedBenchmark
+    from sightline.results.live_prototypes import AskedBenchmark
 
     return store.kept(("asked benchmark", found.name), lambda: AskedBenchmark(found))
 
@@ -153,7 +153,7 @@ def _drops(asked: AskedBenchmark, prototype: int | None) -> Any:
 
 def _cards(asked: AskedBenchmark, prototype: int | None) -> Any:
     """Draw one card, or as many as a sheet holds: those of prototypes on the most images."""
-    from sightline.analysis.prototype_cards import known_prototypes, prototype_cards
+    from sightline.report.prototype_cards import known_prototypes, prototype_cards
 
     known = known_prototypes(asked.found)
     first = sorted(known, key=lambda one: (-one.images, one.prototype))[:SHOWN]
@@ -188,7 +188,7 @@ PROTOTYPE_FIGURES = tuple(FEEDS)
 
 def draw_benchmark(found: StoredBenchmark, card: str) -> tuple[Figure, pd.DataFrame]:
     """Draw a figure of a benchmark, wherever it lies; return it with the numbers in it."""
-    from sightline.analysis.prototypes_live import AskedBenchmark
+    from sightline.results.live_prototypes import AskedBenchmark
 
     part, draw = _PARTS[card]
     if lacks := _lacks(found, part):

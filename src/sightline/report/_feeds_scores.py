@@ -205,9 +205,9 @@ def _styles_missing(store: StoreFigures) -> str:
 
 
 def _agreement(store: StoreFigures, choice: Choice) -> Drawn:
-    from sightline.analysis.agreement import map_agreement
     from sightline.figures.agreement import draw_agreement_matrix
     from sightline.report.feeding import Drawn
+    from sightline.results.agreement import map_agreement
 
     every = store.lines(choice)
     shown = every.shown(12, 3)

@@ -17,7 +17,7 @@ from sightline.metrics import METRICS
 from sightline.results._catalogue import BASELINE
 from sightline.results._lines import make_lines, rounded
 from sightline.results._sums import HALVES, sum_up
-from sightline.results._views import Name, full_model, quote
+from sightline.results._views import Name, full_model
 from sightline.results._wording import beside, ratio
 from sightline.results.leaderboard import (
     BEST_PERCENTILE,
@@ -26,6 +26,7 @@ from sightline.results.leaderboard import (
     ranked,
     with_note,
 )
+from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from sightline.analysis.scenes import LineMaps
     from sightline.report._lines import Lines
     from sightline.report.feeding import Choice, StoreFigures
     from sightline.results._lines import Line
+    from sightline.results.map_reader import LineMaps
 
 __all__ = [
     "Examples",

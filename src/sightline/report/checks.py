@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sightline.analysis.checked_layers import find_unchecked, format_layer_advice
 from sightline.core import SightlineError
 from sightline.core.words import counted
 from sightline.report._feeds_checks import get_layer, named_lines, stored_checks
@@ -21,6 +20,7 @@ from sightline.report.page import (
     whole_cell,
 )
 from sightline.report.words import Finding, interval_words, number
+from sightline.results.checked_layers import find_unchecked, format_layer_advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,8 +117,8 @@ def read_checks(figures: StoreFigures, scored: Scored) -> Checked:
     scored
         The means of its lines: failures are those of the best.
     """
-    from sightline.analysis.faithful import faithfulness_table, parts_table
     from sightline.report._feeds_checks import _verdicts
+    from sightline.results.faithfulness import faithfulness_table, parts_table
 
     stored, missing = stored_checks(figures), dict[str, str]()
 

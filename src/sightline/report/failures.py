@@ -33,7 +33,7 @@ def read_failures(
     missing
         Told why they cannot be had, under "failures".
     """
-    from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
+    from sightline.results.failures import failure_cases, failure_reasons, worst_images
 
     if scored.best is None:
         return None, None

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from sightline.analysis.scenes import Scenes
     from sightline.report._pictures import Examples, Pictures, Shown
     from sightline.results import Results
+    from sightline.results.map_reader import Scenes
 
     Progress = Callable[[int, int, str], object]
 
@@ -253,7 +253,7 @@ class StoreFigures:
     @cached_property
     def scenes(self) -> Scenes:
         """The maps and images of the study."""
-        from sightline.analysis import open_scenes
+        from sightline.results import open_scenes
 
         return open_scenes(self.results)
 
@@ -299,7 +299,7 @@ class StoreFigures:
             model, image, predicted, probability, label, correct. ``attrs["note"]`` names models
             that could not be asked, and says so where answers could not be kept.
         """
-        from sightline.analysis.predictions import predictions_of, stored_predictions
+        from sightline.results.predictions import predictions_of, stored_predictions
 
         def find() -> pd.DataFrame | None:
             found = (

@@ -171,7 +171,7 @@ def _cross(
     results: Results, scored: Scored, score: Score, lines: int, progress: Progress | None
 ) -> Finding:
     """Test the best line against the maps of other images; this reads its maps."""
-    from sightline.analysis import against_chance
+    from sightline.results import against_chance
 
     line = _line(scored, score.name)
     layer: Any = line["layer"]

@@ -149,7 +149,7 @@ def read_benchmarks(figures: StoreFigures) -> Benchmarks:
 def _read(found: StoredBenchmark) -> Benchmarked:
     import pandas as pd
 
-    from sightline.analysis.prototype_cards import known_prototypes, nature_words
+    from sightline.report.prototype_cards import known_prototypes, nature_words
 
     relevance = effects = premise = None
     if found.relevance is not None:

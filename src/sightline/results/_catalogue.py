@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sightline.core import InputError, UnknownNameError
 from sightline.metrics import METRICS
 from sightline.metrics.selection import Threshold
-from sightline.results._views import Name, full_model, full_name, quote
+from sightline.results._views import Name, full_model, full_name
+from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

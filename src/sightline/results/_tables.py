@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from sightline.core import InputError
 from sightline.metrics import METRICS
 from sightline.results._catalogue import Catalogue, find_name
-from sightline.results._damage import check_bytes, naming_damage
-from sightline.results._database import (
+from sightline.results._views import Name, full_name, keys, read_files, scores_sql
+from sightline.store import check_tasks
+from sightline.store.damage import check_bytes, naming_damage
+from sightline.store.duckdb import (
     SECONDS,
     add_table,
     batches,
@@ -23,11 +25,9 @@ from sightline.results._database import (
     fetch_frame,
     run_select,
 )
-from sightline.results._state import read_state
-from sightline.results._views import Name, full_name, keys, read_files, scores_sql
-from sightline.store import check_tasks
 from sightline.store.folder import tasks_of
 from sightline.store.shards import read_views
+from sightline.store.snapshot import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping

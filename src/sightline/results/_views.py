@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sightline.core import row_schema
 from sightline.metrics import METRICS
+from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -48,15 +49,6 @@ class Name(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.metric}@{self.threshold}" if self.threshold else self.metric
-
-
-def quote(text: str) -> str:
-    """Return a text as SQL writes it.
-
-    >>> quote("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def keys() -> tuple[str, ...]:

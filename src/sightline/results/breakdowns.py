@@ -15,9 +15,10 @@ from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, units_of
 from sightline.results._sums import mean_sql
 from sightline.results._values import spread_of
-from sightline.results._views import Name, quote
+from sightline.results._views import Name
 from sightline.results._wording import ratio
 from sightline.results.leaderboard import so_far, with_note
+from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.core import UnknownNameError
 from sightline.results._catalogue import refuse
-from sightline.results._views import full_model, full_name, quote
+from sightline.results._views import full_model, full_name
 from sightline.results.leaderboard import so_far
+from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

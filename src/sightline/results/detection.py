@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError
-from sightline.results._damage import damage, read_told
 from sightline.store.checksums import read_json
+from sightline.store.damage import damage, read_told
 from sightline.store.detection import DETECTION_FORMAT, detection_folder
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.core import InputError
-from sightline.results._damage import check_bytes, naming_damage
-from sightline.results._database import connect, fetch_frame
-from sightline.results._state import check_shards, row_shards
 from sightline.results._views import full_model, full_name, keys, read_files, same_keys
 from sightline.store import open_store
+from sightline.store.damage import check_bytes, naming_damage
+from sightline.store.duckdb import connect, fetch_frame
+from sightline.store.snapshot import check_shards, row_shards
 
 if TYPE_CHECKING:
     import os

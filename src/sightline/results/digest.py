@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError, row_schema
-from sightline.results._damage import check_bytes, naming_damage
-from sightline.results._database import batches, connect
-from sightline.results._state import check_shards
 from sightline.results._views import keys
 from sightline.store import open_store
+from sightline.store.damage import check_bytes, naming_damage
+from sightline.store.duckdb import batches, connect
+from sightline.store.snapshot import check_shards
 
 if TYPE_CHECKING:
     import os

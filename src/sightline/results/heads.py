@@ -12,7 +12,6 @@ from sightline.results._catalogue import refuse
 from sightline.results._lines import find_line, make_lines, units_of
 from sightline.results._sums import mean_sql, units_sql
 from sightline.results._values import spreads
-from sightline.results._views import quote
 from sightline.results._wording import beside, ratio
 from sightline.results.leaderboard import (
     average_ranks,
@@ -22,6 +21,7 @@ from sightline.results.leaderboard import (
     so_far,
     with_note,
 )
+from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,12 +12,12 @@ import numpy as np
 
 from sightline.core import InputError, UnknownNameError
 from sightline.results._catalogue import Where, refuse
-from sightline.results._damage import check_bytes
-from sightline.results._database import to_frame
 from sightline.results._lines import find_line, units_of
 from sightline.results._sums import HALVES, units_sql
 from sightline.results._views import Name, full_model, read_files, scores_sql
 from sightline.results.leaderboard import so_far, with_note
+from sightline.store.damage import check_bytes
+from sightline.store.duckdb import to_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

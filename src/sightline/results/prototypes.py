@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError
-from sightline.results._damage import read_told
+from sightline.store.damage import read_told
 from sightline.store.prototypes import BenchmarkFolder, benchmark_folder
 
 if TYPE_CHECKING:

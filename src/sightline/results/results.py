@@ -9,12 +9,12 @@ from sightline.core import InputError
 from sightline.core.choices import By
 from sightline.metrics import METRICS
 from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
-from sightline.results._database import SECONDS
 from sightline.results._html import show_html, show_text
 from sightline.results._sums import sum_up
 from sightline.results._tables import Progress, Tables
 from sightline.results.prototypes import StoredBenchmark, stored_benchmark
 from sightline.store import open_store
+from sightline.store.duckdb import SECONDS
 
 if TYPE_CHECKING:
     import os

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from sightline.analysis.one_map import MapKey
 from sightline.api.choice import AskedMap, choose_map
 from sightline.api.routes._single import key_of, on_demand, whole_scores
 from sightline.api.state import Served
 from sightline.metrics.selection import Ties
+from sightline.results.scored_map import MapKey
 
 __all__ = ["answered", "layers_there", "map_there", "scores_there"]
 

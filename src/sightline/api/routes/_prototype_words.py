@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sightline.attribution.prototypes.nature import FEWEST
 
 if TYPE_CHECKING:
-    from sightline.analysis.prototypes_live import Changed
     from sightline.attribution.prototypes.nature import Premise
+    from sightline.results.live_prototypes import Changed
     from sightline.results.prototypes import RelevanceMean, StoredBenchmark
 
 __all__ = [

@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from sightline.analysis._whole import PERCENTILES, WholeScores
-from sightline.analysis.image_figures import DatasetMeans
-from sightline.analysis.image_maps import figure_of
-from sightline.analysis.on_demand import NoMapError, OnDemand
-from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
 from sightline.api.problems import Refusal, not_found
 from sightline.api.schemas import Choice
 from sightline.api.state import Served
 from sightline.core import InputError
 from sightline.metrics.scores import Columns, Scores
+from sightline.results._full_scores import PERCENTILES, WholeScores
+from sightline.results.image_maps import figure_of
+from sightline.results.image_scores import DatasetMeans
+from sightline.results.on_demand import NoMapError, OnDemand
+from sightline.results.scored_map import MapKey, OneMap, Rule, scores_of
 
 __all__ = [
     "check_map",

@@ -8,13 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from sightline.analysis.faithful import (
-    background_test,
-    faithfulness_curves,
-    faithfulness_table,
-    parts_table,
-)
-from sightline.analysis.sanity import cascade_table, sanity_table
 from sightline.api.problems import PROBLEMS, Refusal, not_found
 from sightline.api.routes._cells import point, read_note, records, to_table
 from sightline.api.routes._checked import (
@@ -57,6 +50,13 @@ from sightline.attribution.sanity.table import (
     WAYS,
     WHOLE,
 )
+from sightline.results.faithfulness import (
+    background_test,
+    faithfulness_curves,
+    faithfulness_table,
+    parts_table,
+)
+from sightline.results.sanity import cascade_table, sanity_table
 
 __all__ = ["router"]
 

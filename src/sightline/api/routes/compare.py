@@ -9,7 +9,6 @@ import pandas as pd
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from sightline.analysis.shifts import Scale, map_shift
 from sightline.api.choice import AskedMap, AskedTable, MapWords, TableWords, choose_map, find_where
 from sightline.api.problems import PROBLEMS, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
@@ -21,6 +20,7 @@ from sightline.api.schemas import Choice, Comparison, ComparisonLine, Shift
 from sightline.api.state import Here, Served
 from sightline.core.choices import By
 from sightline.results._catalogue import BASELINE
+from sightline.results.map_shifts import Scale, map_shift
 
 __all__ = ["router"]
 

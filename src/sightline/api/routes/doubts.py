@@ -8,15 +8,6 @@ from typing import Annotated, Any
 import pandas as pd
 from fastapi import APIRouter, Query
 
-from sightline.analysis.across_layers import layer_changes
-from sightline.analysis.agreement import map_agreement
-from sightline.analysis.correctness import (
-    class_scatter,
-    compute_accuracy_scatter,
-    correct_and_wrong,
-)
-from sightline.analysis.failures import failure_cases, failure_reasons, worst_images
-from sightline.analysis.predictions import stored_predictions
 from sightline.api.choice import AskedTable, Chosen, MetricWord, TableWords, choose_line
 from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
@@ -40,6 +31,15 @@ from sightline.api.schemas import (
 from sightline.api.state import Here, Served
 from sightline.metrics import METRICS
 from sightline.report._lines import Lines
+from sightline.results.agreement import map_agreement
+from sightline.results.correctness import (
+    class_scatter,
+    compute_accuracy_scatter,
+    correct_and_wrong,
+)
+from sightline.results.failures import failure_cases, failure_reasons, worst_images
+from sightline.results.map_changes import layer_changes
+from sightline.results.predictions import stored_predictions
 
 __all__ = ["router"]
 

@@ -300,7 +300,7 @@ def _marked(served: Served, image_id: str) -> dict[int, Marked]:
 
 
 def _predictions(served: Served) -> dict[str, tuple[Prediction, ...]]:
-    from sightline.analysis import stored_predictions
+    from sightline.results import stored_predictions
 
     if not served.tables.shards:
         return {}

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from PIL import Image
 
-from sightline.analysis.one_map import OneMap
 from sightline.api.binary import MEDIA_TYPE, encode_map
 from sightline.api.choice import AskedMap, MapWords, choose_map
 from sightline.api.colours import Palette
@@ -20,6 +19,7 @@ from sightline.api.routes._at_once import answered, map_there
 from sightline.api.routes._single import map_of, on_demand
 from sightline.api.schemas import Choice, MapHeader, MapPlace
 from sightline.api.state import Here, Served
+from sightline.results.scored_map import OneMap
 
 __all__ = ["header_of", "map_bytes", "router"]
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path
 
-from sightline.analysis.prototypes_live import AskedBenchmark
 from sightline.api.problems import PROBLEMS, Refusal, not_found, of_store
 from sightline.api.routes._cells import plain
 from sightline.api.routes._keeping import keep
@@ -45,6 +44,7 @@ from sightline.api.state import Here, Served
 from sightline.attribution.prototypes.perturbations import PERTURBATIONS, Param, Perturbation
 from sightline.core import InputError, MissingPackageError, UnknownNameError
 from sightline.results import StoredBenchmark, benchmark_names, open_benchmark
+from sightline.results.live_prototypes import AskedBenchmark
 
 __all__ = [
     "NamePart",

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import Response
 
-from sightline.analysis.prototypes_live import AskedBenchmark, Changed, Pair, View, eight_bits
-from sightline.analysis.prototypes_live import shown as shown_as
 from sightline.api.choice import read_words
 from sightline.api.drawing import to_png
 from sightline.api.problems import (
@@ -46,6 +44,8 @@ from sightline.api.schemas import (
 from sightline.api.state import Here, Served
 from sightline.attribution.prototypes.perturbations import PERTURBATIONS, Perturbation, Step
 from sightline.core import InputError, UnknownNameError
+from sightline.results.live_prototypes import AskedBenchmark, Changed, Pair, View, eight_bits
+from sightline.results.live_prototypes import shown as shown_as
 
 __all__ = ["router"]
 

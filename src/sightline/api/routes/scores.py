@@ -10,12 +10,6 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Path, Query
 
-from sightline.analysis._stored_layers import areas_decide, stored_layers
-from sightline.analysis._whole import MOST_PIXELS, Whole
-from sightline.analysis.image_figures import ImageFigures, Mean, figures_of, quick_metrics
-from sightline.analysis.image_maps import figure_of
-from sightline.analysis.on_demand import NoMapError
-from sightline.analysis.one_map import MapKey, OneMap, Rule, scores_of
 from sightline.api.choice import AskedMap, MapWords, choose_map, find_where, sources_of
 from sightline.api.problems import PROBLEMS, naming, not_found, of_store, wrong
 from sightline.api.routes._at_once import answered, layers_there, scores_there
@@ -50,8 +44,14 @@ from sightline.api.state import Here, Served
 from sightline.core import InputError
 from sightline.metrics import METRICS
 from sightline.metrics.engine import parse_metric
+from sightline.results._full_scores import MOST_PIXELS, Whole
+from sightline.results._layer_rows import areas_decide, stored_layers
 from sightline.results._lines import Line, make_lines
 from sightline.results._views import Name
+from sightline.results.image_maps import figure_of
+from sightline.results.image_scores import ImageFigures, Mean, figures_of, quick_metrics
+from sightline.results.on_demand import NoMapError
+from sightline.results.scored_map import MapKey, OneMap, Rule, scores_of
 
 __all__ = ["router", "score_lines", "warm_up"]
 

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.responses import Response
 
-from sightline.analysis.alike import Alike, box_region
 from sightline.api.problems import PROBLEMS, SENT, Refusal, naming, of_store, wrong
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
 from sightline.api.schemas import Choice, SimilarityAsked
 from sightline.api.state import Here, Served
 from sightline.core import Region
+from sightline.results.region_similarity import Alike, box_region
 
 __all__ = ["router"]
 

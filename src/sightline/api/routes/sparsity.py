@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter
 
-from sightline.analysis.sparsity import SparsityReport, sparsity_report
 from sightline.api.choice import AskedTable, TableWords, find_where, refuse_words
 from sightline.api.problems import BUSY, PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
@@ -19,6 +18,7 @@ from sightline.api.routes._keeping import keep
 from sightline.api.schemas import BestBaseline, Sparsity, SparsityProgress
 from sightline.api.state import Here, Served
 from sightline.results._views import Name
+from sightline.results.missing_labels import SparsityReport, sparsity_report
 
 __all__ = ["router", "why_no_score"]
 
