@@ -319,8 +319,8 @@ def test_files_named_by_the_pages_exist() -> None:
     tree = PAGES["architecture.md"] + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     source = ROOT / "src" / "sightline"
     folders = (
-        *("metrics", "stats", "data", "models", "maps", "study", "store", "results", "runner"),
-        *("figures", "report"),
+        *("core", "metrics", "stats", "data", "models", "attribution/methods", "study/config"),
+        *("study/plan", "store", "results", "figures", "report"),
     )
     homes = (ROOT, source, *(source / folder for folder in folders), DOCS)
     for name in set(re.findall(r"[\w/]+\.(?:py|md|toml)\b", tree)):
