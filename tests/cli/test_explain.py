@@ -542,8 +542,8 @@ def test_of_all_methods_those_that_refuse_the_model_are_named(
     for name in ("saliency", "edge", "centre"):
         card = METHODS[name]
         few.add(name, replace(card, function=refuse) if name == "edge" else card)
-    for place in ("maps", "maps.make", "maps.methods"):
-        monkeypatch.setattr(f"sightline.{place}.METHODS", few)
+    for place in ("methods", "methods.make", "methods.methods"):
+        monkeypatch.setattr(f"sightline.attribution.{place}.METHODS", few)
     image = facades / "images" / "facade-00000.png"
     options = ("explain", image, "--model", "demo/cnn", "--out", tmp_path / "m.png", "--method")
     said = run(*options, "all").stdout

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     Ends = tuple[float, float, str]
     Range = tuple[float, float]
 
-PACKAGES = ("stats", "stats.sparsity", "metrics", "prototypes", "results", "analysis", "detection")
+PACKAGES = (
+    *("stats", "stats.missing_labels", "metrics", "attribution.prototypes"),
+    *("results", "report", "detection"),
+)
 COUNTS = (2, 3, 4, 5, 6, 60)
 SPECS = pytest.mark.parametrize("spec", METRICS.values(), ids=METRICS)
 
@@ -120,28 +123,28 @@ CASES: dict[str, Callable[[list[float], Range], Iterator[tuple[Ends, Range]]]] =
     "stats.intervals": _means,
     "stats.compare_paired": _paired,
     "stats.compare_groups": _groups,
-    "stats.sparsity.ppi_mean": _ppi,
-    "stats.sparsity.joined": _joined,
-    "stats.sparsity.compute_label_bias": _bias,
+    "stats.missing_labels.ppi_mean": _ppi,
+    "stats.missing_labels.joined": _joined,
+    "stats.missing_labels.compute_label_bias": _bias,
     "metrics.aggregate_by_feature_type": _labels,
     "stats._crossed": _crossed,
 }
 # Ends that are no interval of the mean of a metric, or are tested below or where they are made.
 OTHERS = {
     "stats.krippendorff_alpha": "an agreement: tested below",
-    "stats.sparsity.pu_iou": "an IoU from regions: tested below",
-    "stats.sparsity.pu_band": "no interval: what an unknown frequency can do",
-    "stats.sparsity.bootstrap_iou_under_dropout": "a sensitivity band: quantiles of means",
-    "stats.sparsity.dropout_sweep": "a sensitivity band: quantiles of means",
-    "stats.sparsity.dropout_bands": "a sensitivity band: quantiles of means",
-    "stats.sparsity.delta_under_dropout": "a sensitivity band: quantiles of means",
-    "stats.sparsity.delta_bands": "a sensitivity band: quantiles of means",
+    "stats.missing_labels.pu_iou": "an IoU from regions: tested below",
+    "stats.missing_labels.pu_band": "no interval: what an unknown frequency can do",
+    "stats.missing_labels.bootstrap_iou_under_dropout": "a sensitivity band: of quantiles",
+    "stats.missing_labels.dropout_sweep": "a sensitivity band: quantiles of means",
+    "stats.missing_labels.dropout_bands": "a sensitivity band: quantiles of means",
+    "stats.missing_labels.delta_under_dropout": "a sensitivity band: quantiles of means",
+    "stats.missing_labels.delta_bands": "a sensitivity band: quantiles of means",
     "stats.effect_size": "no ends; a class of prototypes has its name",
-    "prototypes.effects": "drops have no lower limit, and an upper one in test_nature.py",
-    "prototypes.premise": "drops have no lower limit; NaN below 10 images",
+    "attribution.prototypes.effects": "drops have no lower limit, and an upper one in test_nature.py",
+    "attribution.prototypes.premise": "drops have no lower limit; NaN below 10 images",
     "results.open_benchmark": "reads what is stored",
-    "analysis.map_agreement": "calls `intervals` with limits",
-    "analysis.sparsity_report": "its ends are of functions that are tested here",
+    "results.map_agreement": "calls `intervals` with limits",
+    "results.sparsity_report": "its ends are of functions that are tested here",
     "detection.compare_detectors": "tests/detection/test_comparing.py walks its differences",
     "detection.figure_intervals": "tests/detection/test_intervals.py walks its figures",
 }
