@@ -140,7 +140,7 @@ OTHERS = {
     "stats.missing_labels.delta_under_dropout": "a sensitivity band: quantiles of means",
     "stats.missing_labels.delta_bands": "a sensitivity band: quantiles of means",
     "stats.effect_size": "no ends; a class of prototypes has its name",
-    "attribution.prototypes.effects": "drops have no lower limit, and an upper one in test_nature.py",
+    "attribution.prototypes.effects": "drops have no lower limit; test_nature.py has an upper one",
     "attribution.prototypes.premise": "drops have no lower limit; NaN below 10 images",
     "results.open_benchmark": "reads what is stored",
     "results.map_agreement": "calls `intervals` with limits",
