@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FOLDER = Path(__file__).parent / "answers"
-LARGE = 40_000
+LARGE = 8_000
 """Bytes from which an answer is compressed."""
 TOLERANCE = 1e-4
 """How far a network's own numbers may be from the stored ones on another machine."""

@@ -49,12 +49,13 @@ worker = Worker(plan, create_store(sys.argv[1]), shelf)
 maps, samples = worker.make(task, worker.read(task))
 scored = worker.score(task, maps, samples)
 print(worker.write(task, maps, scored))
-for name in ("pydantic", "duckdb", "captum", "sightline.study", "sightline.results"):
+for name in ("pydantic", "duckdb", "captum", "sightline.study.config"):
     assert sys.modules.get(name) is None, name
 """
 LIGHT = """
 import sys
-import sightline.study, sightline.study, sightline.store
+import sightline.store, sightline.study.executors.run
+import sightline.study.plan.planner, sightline.study.worker.worker
 heavy = ("torch", "numba", "pandas", "pydantic", "duckdb", "captum", "transformers", "sklearn")
 found = [name for name in heavy if name in sys.modules]
 assert not found, found

@@ -6,7 +6,7 @@ is about annotations with gaps is in `sightline.stats.missing_labels`.
 
 from __future__ import annotations
 
-from sightline.stats import missing_labels as sparsity
+from sightline.stats import missing_labels
 from sightline.stats.agreement import Alpha, krippendorff_alpha
 from sightline.stats.chance import References, iou_references
 from sightline.stats.confidence import Interval, Intervals, interval, intervals
@@ -65,8 +65,8 @@ __all__ = [
     "iou_references",
     "krippendorff_alpha",
     "max_t_pvalues",
+    "missing_labels",
     "sign_flip",
-    "sparsity",
     "split_half",
     "torus_scores",
     "torus_shift",
