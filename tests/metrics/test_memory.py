@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.data import open_maps, read_annotations, score_by_image
+from sightline.core import Annotation, InputError, Region
+from sightline.data import by_image, open_maps, read_annotations, score_by_image
 from sightline.metrics import _cpu, _kernels, _sorting, score_maps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SIDE = 1500
-PER_VALUE = 10.2
-"""Bytes: the map and its keys 4 each, the mask 1, and what a region's outline takes."""
+PER_VALUE = 9.5
+"""Bytes: the map and its keys 4 each, the mask 1, and an eighth for each outline."""
 
 
 @pytest.fixture
@@ -46,9 +47,9 @@ def draw_map(by_column: bool = False) -> np.ndarray[Any, Any]:
     [
         ['{"label": "door", "box": [0.1, 0.1, 0.4, 0.5]}'],
         ['{"label": "all", "box": [0, 0, 1, 1]}', '{"label": "most", "box": [0, 0, 1, 0.9]}'],
-        ['{"label": "roof", "polygon": [[0, 0], [1, 0.1], [0.6, 1], [0.1, 0.7]]}'],
+        ['{"label": "roof", "polygon": [[0, 0], [1, 0.1], [0.9, 1], [0, 0.9]]}'] * 3,
     ],
-    ids=["box", "whole", "polygon"],
+    ids=["box", "whole", "polygons"],
 )
 def test_a_large_map_is_scored_in_few_bytes_per_value(
     tmp_path: Path, regions: list[str], by_column: bool
@@ -64,6 +65,45 @@ def test_a_large_map_is_scored_in_few_bytes_per_value(
     finally:
         tracemalloc.stop()
     assert peak / SIDE**2 <= PER_VALUE
+
+
+class LazyMap(dict[str, Any]):
+    """Makes its map when it is asked for, as a file is read."""
+
+    def __init__(self, dtype: str, lowest: float) -> None:
+        super().__init__(a=None)
+        self.dtype, self.lowest = dtype, lowest
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        rng, single = np.random.default_rng(0), self.dtype != "f8"
+        values: Any = rng.random((SIDE, SIDE), dtype=np.float32 if single else np.float64)
+        values += self.lowest
+        return values.astype(self.dtype, copy=False)
+
+
+IGNORED = Region("glare", box=(0.8, 0.8, 0.9, 0.9), flags=("ignore",), index=1)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("ignored", [(), (IGNORED,)], ids=["all", "ignored"])
+@pytest.mark.parametrize("sign", ["positive", "signed"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_a_map_that_would_take_more_than_it_may_is_refused(
+    monkeypatch: pytest.MonkeyPatch, dtype: str, sign: Any, ignored: tuple[Region, ...]
+) -> None:
+    annotations = {"a": Annotation("a", regions=(Region("door", box=(0, 0, 0.5, 1)), *ignored))}
+    monkeypatch.setattr(by_image, "_BATCH_PIXELS", 100)
+    score_by_image({"a": np.ones((50, 50), dtype)}, annotations, sign=sign)
+    maps = LazyMap(dtype, -0.5 if sign == "signed" else 0)
+    tracemalloc.start()
+    try:
+        score_by_image(maps, annotations, sign=sign)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setattr(by_image, "_MAX_BYTES", peak - 1)
+    with pytest.raises(InputError, match=r"image 'a': scoring its map .* values at most"):
+        score_by_image(maps, annotations, sign=sign)
 
 
 @pytest.mark.parametrize("index", [0, 1])

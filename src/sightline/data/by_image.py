@@ -30,6 +30,8 @@ _Batch: TypeAlias = "list[tuple[str, NDArray[Any]]]"
 
 # Maps are held until this many pixels are there to be scored at once: 32 MB of float64.
 _BATCH_PIXELS = 2**22
+# What one map may take to score, above what the process takes anyway, so that it stays in 1 GB.
+_MAX_BYTES = 800_000_000
 _SUMMARY = ("coverage", "average_precision", "auc_roc", "relevance_rank", "pointing", "iou")
 
 
@@ -159,7 +161,7 @@ def score_by_image(
     )
     parts: list[pd.DataFrame] = []
     done = 0
-    for batch in _batches(matches.pairs, maps):
+    for batch in _batches(matches.pairs, maps, annotations, sign):
         parts.append(_score_batch(score, batch, annotations))
         done += len(batch)
         if progress is not None:
@@ -175,7 +177,10 @@ def score_by_image(
 
 
 def _batches(
-    pairs: Iterable[tuple[str, str]], maps: Mapping[str, NDArray[Any]]
+    pairs: Iterable[tuple[str, str]],
+    maps: Mapping[str, NDArray[Any]],
+    annotations: Mapping[str, Annotation],
+    sign: Sign | None,
 ) -> Iterator[_Batch]:
     """Read maps and yield those of one size and type together."""
     waiting: dict[tuple[Any, ...], _Batch] = {}
@@ -187,12 +192,42 @@ def _batches(
                 f"image {image!r}: its map must be height x width, got {shape_of(array.shape)}; "
                 "sightline.metrics.reduce_channels makes one map of three channels"
             )
+        if array.size >= _BATCH_PIXELS:
+            _check_bytes(image, array, sign, ignored=bool(annotations[image].ignored))
+            if _fits_float32(array):  # as it is measured, so that it is held once
+                array = array.astype(np.float32, copy=False)
         waiting.setdefault((array.shape, array.dtype), []).append((image, array))
         pixels += array.size
         if pixels >= _BATCH_PIXELS:
             yield from waiting.values()
             waiting, pixels = {}, 0
     yield from waiting.values()
+
+
+def _fits_float32(array: NDArray[Any]) -> bool:
+    return np.can_cast(array.dtype, np.float32)
+
+
+def _check_bytes(image: str, array: NDArray[Any], sign: Sign | None, *, ignored: bool) -> None:
+    """Raise for a map that would take more than `_MAX_BYTES` to score."""
+    narrow, signed = _fits_float32(array), sign == "signed"
+    each = (25.5 if narrow else 66.5) if signed else (9.5 if narrow else 17.5)
+    if ignored:
+        each += 8 if narrow else 12
+    if array.size * each <= _MAX_BYTES:
+        return
+    costly = [
+        *([f"values of {array.dtype}"] if not narrow else []),
+        *(["sign 'signed'"] if signed else []),
+        *(["regions to ignore"] if ignored else []),
+    ]
+    why = f", with {' and '.join(costly)}" if costly else ""
+    advice = "save it as float32, or make it smaller" if not narrow else "make it smaller"
+    raise InputError(
+        f"image {image!r}: scoring its map of {shape_of(array.shape)}{why}, would take "
+        f"{array.size * each / 1e9:.1f} GB, more than {_MAX_BYTES / 1e9:.1f} GB: "
+        f"{advice} ({int(_MAX_BYTES / each):,} values at most)"
+    )
 
 
 def _score_batch(

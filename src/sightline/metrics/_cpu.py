@@ -148,8 +148,9 @@ class _Worker:
         values = np.ascontiguousarray(self.maps[rows], self.given)
         rules, levels = self.rules, self.levels[: len(values)]
         if self.plan.sign == "signed":
-            self.out.finite[rows] = np.isfinite(values).all(axis=(1, 2))
-            values = np.where(self.out.finite[rows, None, None], values, 0)
+            finite = self.out.finite[rows] = np.isfinite(values).all(axis=(1, 2))
+            if not finite.all():
+                values = np.where(finite[:, None, None], values, 0)
             rules, levels = _fixed_quantiles(rules, levels, values)
             values = _in_order(values)
         out, energy = self.out, self.out.energy[rows]
@@ -211,8 +212,11 @@ def _fixed_quantiles(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Turn quantiles into counts of pixels: keys of signed maps keep the order, not the values."""
     rules, levels = rules.copy(), levels.copy()
+    quantiles = np.flatnonzero(rules == kernels.QUANTILE)
+    if not quantiles.size:
+        return rules, levels
     flat = values.reshape(len(values), -1).astype(np.float64)
-    for k in np.flatnonzero(rules == kernels.QUANTILE):
+    for k in quantiles:
         cuts = np.quantile(flat, levels[0, k], axis=1)
         levels[:, k] = np.count_nonzero(flat >= cuts[:, None], axis=1)
         rules[k] = kernels.FIXED
@@ -223,7 +227,13 @@ def _in_order(values: NDArray[Any]) -> NDArray[np.float64]:
     """Replace signed values by non-negative ones with the same order and the same ties."""
     if values.dtype == np.float32:
         bits = (values + np.float32(0)).view(np.int32)  # adding 0 makes -0.0 one with 0.0
-        return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.float64) + 2.0**31
+        flips = bits >> 31
+        flips &= 0x7FFFFFFF
+        bits ^= flips
+        del flips
+        order = bits.astype(np.float64)
+        order += 2.0**31
+        return order
     ranks = [np.unique(value, return_inverse=True)[1].reshape(value.shape) for value in values]
     return np.stack(ranks).astype(np.float64)
 

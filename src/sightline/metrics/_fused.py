@@ -162,8 +162,8 @@ class _Regions:
         first, last = table.offsets[low], table.offsets[high]
         self._boxes = sent(table.boxes[low:high].astype(np.int32), device)
         self._whole = bool(first == last)  # boxes alone
-        self._offsets = sent(table.offsets[low : high + 1] - first, device)
-        self._drawn = sent(table.masks[first:last], device)
+        self._offsets = sent(8 * (table.offsets[low : high + 1] - first), device)
+        self._drawn = sent(np.unpackbits(table.masks[first:last]), device)
         there = sent(spans - low, device)
         sizes = there[:, 1] - there[:, 0]
         numbers = torch.arange(len(spans), device=device)

@@ -403,16 +403,16 @@ def _gather(image: Array, box: Array, mask: Array, absolute: bool, out: Array) -
         for x in range(width):
             copy[x] = abs(row[x]) if absolute else max(row[x], zero)
         n += width
-    return n if mask.size == 0 else _keep(out, mask)
+    return n if mask.size == 0 else _keep(out, mask, n)
 
 
 @compiled
-def _keep(values: Array, mask: Array) -> Number:
-    """Move the values under a mask to the front; return how many there are."""
+def _keep(values: Array, mask: Array, size: int) -> Number:
+    """Move those of `size` values that a packed mask marks to the front; return how many."""
     n: Number = 0
-    for i in range(mask.size):
+    for i in range(size):
         values[n] = values[i]
-        n += np.int64(mask[i])
+        n += np.int64((mask[i >> 3] >> (7 - (i & 7))) & 1)
     return n
 
 
@@ -452,7 +452,7 @@ def match_regions(
     keys, energy : as in `measure`
     rules : (K,) selection rules, of which some are `SKIPPED`
     regions : spans (B, 3): first region of a map, stop, first row of `results`; pixel boxes (R, 4);
-        offsets (R + 1,) into masks, the pixels of those regions that are not whole boxes
+        offsets (R + 1,) into masks, the packed pixels of those regions that are not whole boxes
     found : budgets, counts and cuts of the maps, from `measure`
     cells : scratch: an unsigned cell and the same cell as float
     results : (rows, K, 5) out: budget, above, tied, cut
@@ -484,9 +484,13 @@ def match_regions(
 
 @compiled
 def _count_set(mask: Array) -> Number:
+    """Count the pixels of a packed mask."""
     count: Number = 0
     for i in range(mask.size):
-        count += np.int64(mask[i])
+        byte = np.int64(mask[i])
+        while byte:
+            byte &= byte - 1
+            count += 1
     return count
 
 

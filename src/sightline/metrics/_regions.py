@@ -32,8 +32,8 @@ class RegionTable:
     ----------
     spans : (maps, 2) first region of each map and where its regions stop
     boxes : (regions, 4) x0, y0, x1, y1
-    offsets : (regions + 1,) into `masks`; a region without pixels there is its whole box
-    masks : flat uint8
+    offsets : (regions + 1,) into `masks`; a region without bytes there is its whole box
+    masks : eight pixels a byte, as `numpy.packbits` has them, each region from a byte of its own
     labels : one per region, "" where there is none
     numbers : (regions,) the region's number in its annotation
     ignored : (maps, height, width) pixels that annotations say to ignore, None without any
@@ -136,7 +136,7 @@ class RegionTable:
         x0, y0, x1, y1 = self.boxes[region]
         packed = self.masks[self.offsets[region] : self.offsets[region + 1]]
         out = np.zeros((height, width), bool)
-        out[y0:y1, x0:x1] = packed.reshape(y1 - y0, x1 - x0) if packed.size else True
+        out[y0:y1, x0:x1] = _unpacked(packed, y1 - y0, x1 - x0) if packed.size else True
         return out
 
     def refuse_points(self, height: int, width: int) -> None:
@@ -165,6 +165,11 @@ def alike(*arrays: NDArray[Any] | None) -> list[slice]:
         changes |= (array[1:] != array[:-1]).any(axis=tuple(range(1, array.ndim)))
     starts = [0, *(np.flatnonzero(changes) + 1).tolist(), count]
     return [slice(*pair) for pair in pairwise(starts)]
+
+
+def _unpacked(packed: NDArray[np.uint8], rows: int, columns: int) -> NDArray[np.uint8]:
+    """Return packed pixels, one a byte."""
+    return np.unpackbits(packed, count=rows * columns).reshape(rows, columns)
 
 
 class _Entry(NamedTuple):
@@ -305,7 +310,7 @@ _FAULTS = (
 def _from_mask(
     mask: NDArray[Any], name: str, height: int, width: int
 ) -> tuple[tuple[int, int, int, int], NDArray[np.uint8]]:
-    """Return the tight box of a mask and, if it is not the whole box, the pixels in it."""
+    """Return the tight box of a mask and, if it is not the whole box, its packed pixels."""
     if mask.shape != (height, width):
         raise InputError(
             f"{name} must be a box (x0, y0, x1, y1) or a mask of the map's size "
@@ -318,4 +323,4 @@ def _from_mask(
         return (0, 0, 0, 0), _WHOLE
     x0, y0, x1, y1 = box
     tight = mask[y0:y1, x0:x1]
-    return box, _WHOLE if tight.all() else tight.astype(np.uint8).ravel()
+    return box, _WHOLE if tight.all() else np.packbits(tight != 0)
