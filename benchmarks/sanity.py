@@ -25,7 +25,7 @@ from sightline import load_dataset
 from sightline.attribution.methods import explain
 from sightline.attribution.methods.perturbation import Probability
 from sightline.attribution.methods.targets import Classes
-from sightline.attribution.sanity._prepared import Prepared
+from sightline.attribution.sanity._prepared_model import Prepared
 from sightline.attribution.sanity.randomisation import randomised_rows, steps_of
 from sightline.attribution.sanity.redraw import redrawing, redrawn, structure
 from sightline.attribution.sanity.removal import Covered, Imputed, Order, Question

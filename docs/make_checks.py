@@ -155,7 +155,7 @@ def render(text: str, results: Results) -> str:
 
 def main(store: str) -> None:
     """Fill in the page and draw its figures."""
-    from sightline.report.feeding import StoreFigures
+    from sightline.report.figures import StoreFigures
 
     with open_results(store) as results:
         PAGE.write_text(render(PAGE.read_text("utf-8"), results), "utf-8")

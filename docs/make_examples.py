@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from sightline import __version__
 from sightline.api import create_app
 from sightline.api.app import openapi_schema
-from sightline.api.describing import EXAMPLES
+from sightline.api.openapi import EXAMPLES
 
 LINES, NUMBERS, LETTERS = 2, 6, 240
 UUID = "5f0c2f0e-2a3b-4a51-9a0b-3d1c9b1f6f11"

@@ -108,7 +108,7 @@ def _section(card: FigureCard) -> str:
 
 def draw_pictures(store: str) -> Iterator[tuple[str, Figure]]:
     """Yield every figure: from a study's folder where it holds what is needed."""
-    from sightline.report.feeding import StoreFigures
+    from sightline.report.figures import StoreFigures
     from sightline.results import open_results
 
     with open_results(store) as results:
@@ -144,7 +144,7 @@ def _prototypes() -> Iterator[tuple[str, Figure]]:
     """Analyse prototypes on more images than the demo does, and draw what is found."""
     from sightline.figures import draw_prototype_cards
     from sightline.models import load_model
-    from sightline.report._feeds_prototypes import draw_benchmark
+    from sightline.report._figures_prototypes import draw_benchmark
     from sightline.report.prototype_cards import prototype_cards
     from sightline.results import open_benchmark
     from sightline.results.live_prototypes import AskedBenchmark

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sightline import load_dataset
 from sightline.attribution.methods import METHODS
-from sightline.cli.explaining import Options, explain_images
+from sightline.cli.explain_steps import Options, explain_images
 from sightline.data import write_facades
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ def pytest_sessionfinish() -> None:
 def _forget_screen() -> Iterator[None]:
     """Have each test see a screen of its own width: the program keeps the one it began with."""
     yield
-    printing = sys.modules.get("sightline.cli.printing")
+    printing = sys.modules.get("sightline.cli.output")
     if printing is not None:
         printing.console.cache_clear()
 

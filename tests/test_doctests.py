@@ -47,7 +47,7 @@ def test_examples_give_what_they_show(name: str) -> None:
 
 
 # Kernels for a GPU; Triton, in which they are written, comes with torch for CUDA alone.
-KERNELS = ("sightline.metrics._fused", "sightline.attribution.methods._weighing")
+KERNELS = ("sightline.metrics._fused", "sightline.attribution.methods._triton_attention")
 
 
 def test_every_module_can_be_imported() -> None:

@@ -33,11 +33,11 @@ REASONS = {
     "sightline.data.by_image.score_by_image": "options of `score_maps`, handed on",
     "sightline.data.facades.dataset.read": "what every reader takes, and the options of the set",
     "sightline.detection.columns.GroundTruth.from_arrays": "one argument for each column",
-    "sightline.detection.comparing.compare_detectors": _PROTOCOL,
+    "sightline.detection.comparison.compare_detectors": _PROTOCOL,
     "sightline.detection.confusion.generate_confusion_matrix": _BOXES,
     "sightline.detection.errors.error_types": _BOXES,
     "sightline.detection.evaluate.evaluate_detections": _PROTOCOL,
-    "sightline.detection.reading.as_tables": "what the files of one side do not say, by format",
+    "sightline.detection.readers.as_tables": "what the files of one side do not say, by format",
     "sightline.detection.sizes.calculate_map_by_size": _BOXES,
     "sightline.figures.images.draw_layer_maps": "what is drawn, and the words around it",
     "sightline.models.finetuning.finetune.finetune": "data and folders; the rest is in `settings`",
@@ -51,7 +51,7 @@ REASONS = {
     "sightline.results.results.Results.exemplars": _FILTERS,
     "sightline.results.results.Results.feature_breakdown": _FILTERS,
     "sightline.results.results.Results.images": _FILTERS,
-    "sightline.stats.paired.compare_paired": "the data, and the settings of interval and test",
+    "sightline.stats.paired_tests.compare_paired": "the data, and those of interval and test",
     "sightline.stats.confidence.interval": "the data, and the settings of an interval",
     "sightline.stats.confidence.intervals": "the data, and the settings of an interval",
     "sightline.stats.cross.cross_scores": _SELECTION,
@@ -110,7 +110,7 @@ def test_what_is_long_or_takes_much_says_why() -> None:
     assert len(every) > 5000
     assert sum(one.arguments for one in every) > len(every)
     asked = commands(app)
-    assert "sightline.cli.scoring.score" in asked
+    assert "sightline.cli.score.score" in asked
     large = {
         one.name: f"{one.lines} lines, {one.arguments} arguments"
         for one in every

@@ -25,7 +25,7 @@ from sightline.data.facades import STYLES
 from sightline.models import load_model
 from sightline.models.finetuning import Chosen, Settings, choose_images, finetune
 from sightline.models.finetuning.adapters import target_ends
-from sightline.models.finetuning.saving import write_tensors
+from sightline.models.finetuning.variant_folder import write_tensors
 from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import (
     ADAPTER,

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.calibration.intervals import regions
 from benchmarks.calibration.lines import Line
-from sightline.stats.paired import compare_family, max_t_pvalues, wilcoxon
+from sightline.stats.paired_tests import compare_family, max_t_pvalues, wilcoxon
 from sightline.stats.selection import split_half
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from benchmarks.calibration.lines import Line
 from sightline.detection.coco import accumulate_matches, match_detections
 from sightline.detection.columns import Detections, GroundTruth
-from sightline.detection.comparing import compare_detectors
+from sightline.detection.comparison import compare_detectors
 from sightline.detection.intervals import figure_intervals, resample_figures
 
 if TYPE_CHECKING:

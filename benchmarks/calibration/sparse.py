@@ -30,7 +30,7 @@ from sightline.stats.missing_labels import (
     pu_band,
     pu_iou,
 )
-from sightline.stats.paired import compare_family
+from sightline.stats.paired_tests import compare_family
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

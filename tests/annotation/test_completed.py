@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.annotation.completed import completed, export, review_facts
+from sightline.annotation.completion import completed, export, review_facts
 from sightline.annotation.journal import Journal
 from sightline.annotation.proposals import Proposals
 from sightline.core import InputError

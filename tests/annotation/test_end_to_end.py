@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from sightline.annotation.completed import export
+from sightline.annotation.completion import export
 from sightline.annotation.gold import draw_gold, pick_gold
 from sightline.annotation.journal import Journal
 from sightline.annotation.proposals import Proposal, Proposals
-from sightline.annotation.reviewed import read_reviewed, shared_models
+from sightline.annotation.review_results import read_reviewed, shared_models
 from sightline.api import create_app
 from sightline.core import InputError, Region
 from sightline.data import load_dataset
 from sightline.data.choice import DataChoice
-from sightline.data.writing import write_annotations
+from sightline.data.writers import write_annotations
 from sightline.results import open_results, sparsity_report
 from sightline.results._review_notes import _of_completed, gold_strata
 from sightline.results.annotation_sets import Sets, result_lines

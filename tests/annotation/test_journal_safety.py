@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sightline.annotation.completed import completed
+from sightline.annotation.completion import completed
 from sightline.annotation.events import Conflict
 from sightline.annotation.journal import Journal
 from sightline.annotation.review import Review

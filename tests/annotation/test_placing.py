@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.annotation import _placing
-from sightline.annotation._placing import (
+from sightline.annotation import _placement
+from sightline.annotation._placement import (
     Placed,
     cell_range,
     find_places,
@@ -42,7 +42,7 @@ def smooth(seed: int, rows: int, columns: int) -> NDArray[np.float32]:
 
 def sampled(side: int, onto: int) -> list[tuple[int, int]]:
     """Return pairs of a cell of the region and one of a place, along one side."""
-    count, cells = min(onto, _placing.MOST_CELLS), min(side, _placing.MOST_CELLS)
+    count, cells = min(onto, _placement.MOST_CELLS), min(side, _placement.MOST_CELLS)
     inner = [(2 * i + 1) * side // (2 * cells) for i in range(cells)]
     return [
         (inner[(2 * k + 1) * cells // (2 * count)], (2 * k + 1) * onto // (2 * count))
@@ -112,10 +112,10 @@ def best_by_loops(
 )
 def test_scores_are_those_of_the_slow_way(size: tuple[int, int], box: tuple[float, ...]) -> None:
     features = smooth(1, *size)
-    window = _placing._Window.of(box, features.shape[1:])
-    alike = _placing._compared(features, window)
-    own = surroundings(_placing._laid(alike, window.size), window)
-    best, sizes = _placing._best_sizes(alike, window, SCALES, 0.1)
+    window = _placement._Window.of(box, features.shape[1:])
+    alike = _placement._compared(features, window)
+    own = surroundings(_placement._laid(alike, window.size), window)
+    best, sizes = _placement._best_sizes(alike, window, SCALES, 0.1)
     expected = best_by_loops(features, box, 0.1)
     assert set(zip(*np.nonzero(np.isfinite(best)), strict=True)) == set(expected)
     for middle, (score, larger) in expected.items():

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from sightline.annotation.journal import TaskRecord
-from sightline.annotation.rating import Answer, answers, summarise_ratings
 from sightline.annotation.rating_tasks import (
     draw_images,
     draw_tasks,
@@ -20,6 +19,7 @@ from sightline.annotation.rating_tasks import (
     rating_event,
     shown_task,
 )
+from sightline.annotation.ratings import Answer, answers, summarise_ratings
 from sightline.core import InputError, UnknownNameError
 from tests.annotation.reviews import IMAGES, event, new_review
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.annotation._settling import settle
+from sightline.annotation._conflicts import settle
 
 LEFT, RIGHT = (0.0, 0.0, 0.4, 0.4), (0.6, 0.0, 1.0, 0.4)
 

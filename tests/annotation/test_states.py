@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.annotation.completed import completed
+from sightline.annotation.completion import completed
 from sightline.annotation.events import Stored
 from sightline.annotation.review import Review
 from sightline.annotation.states import Key, State, fold, fold_one

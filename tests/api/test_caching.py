@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.api import caching, create_app
-from sightline.api.caching import AnswerCache, CachedAnswers, Encoded
+from sightline.api import answer_cache, create_app
+from sightline.api.answer_cache import AnswerCache, CachedAnswers, Encoded
 from sightline.api.state import Service, room_for, store_version
 
 if TYPE_CHECKING:
@@ -185,8 +185,8 @@ def test_what_was_used_last_stays() -> None:
 def test_large_answers_push_out_no_small_ones(
     api_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caching, "_BULKY", 5000)
-    monkeypatch.setattr(caching, "_MOST_BULKY", 20_000)
+    monkeypatch.setattr(answer_cache, "_BULKY", 5000)
+    monkeypatch.setattr(answer_cache, "_MOST_BULKY", 20_000)
 
     async def ask(by: CachedAnswers, key: str, size: int) -> None:
         route = Counting(body=b"x" * size)
@@ -299,7 +299,7 @@ def test_an_error_reaches_each_that_asked(service: Service) -> None:
 def test_what_is_too_large_is_passed_on_and_not_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caching, "_MOST_EACH", 10)
+    monkeypatch.setattr(answer_cache, "_MOST_EACH", 10)
 
     async def run() -> None:
         route = Counting(body=b"1234567", parts=4)

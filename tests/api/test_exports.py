@@ -14,7 +14,7 @@ from PIL import Image
 
 from sightline.api.app import create_app
 from sightline.api.routes.exports import names_of
-from sightline.report.feeding import StoreFigures
+from sightline.report.figures import StoreFigures
 from tests.api.asking import get, refused
 from tests.demo import DETECTOR
 

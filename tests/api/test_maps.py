@@ -11,7 +11,7 @@ from PIL import Image
 
 from sightline.api.binary import decode_map, encode_map
 from sightline.api.colours import PALETTES, palette
-from sightline.api.drawing import coloured, outlined
+from sightline.api.pictures import coloured, outlined
 from sightline.metrics import score_maps
 from sightline.results import open_results, open_scenes
 from tests.api.asking import rows_of

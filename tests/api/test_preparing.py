@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 
-from sightline.api import caching, create_app, warming
-from sightline.api.caching import CachedAnswers, Encoded
+from sightline.api import answer_cache, create_app, warmup
+from sightline.api.answer_cache import CachedAnswers, Encoded
 from sightline.api.choice import AskedMap
 from sightline.api.routes import _at_once, scores, tables
 from sightline.api.routes._single import whole_scores
 from sightline.api.state import Service
-from sightline.cli import serving
+from sightline.cli import serve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def test_all_that_is_asked_ahead_is_answered(
     monkeypatch.setattr(tables, "_LINES_AHEAD", 2)
     monkeypatch.setattr(tables, "_SCORES_AHEAD", 1)
     paths = [path for some in tables.tables_ahead(served) for path in some]
-    paths += warming._pages_of(next(iter(served.images)))
+    paths += warmup._pages_of(next(iter(served.images)))
     assert [path for path in paths if client.get(path).status_code != 200] == []
     named = {path.partition("?")[0] for path in paths}
     assert {"/api/leaderboard", "/api/layers", "/api/images", "/api/breakdown/labels"} < named
@@ -46,7 +46,7 @@ def test_all_that_is_asked_ahead_is_answered(
 
 def test_what_is_asked_ahead_is_kept(api_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    run = caching._Recorder.run
+    run = answer_cache._Recorder.run
 
     async def counting(self: Any, scope: Any, receive: Any) -> Any:
         made.append(scope["path"])
@@ -54,12 +54,12 @@ def test_what_is_asked_ahead_is_kept(api_store: Path, monkeypatch: pytest.Monkey
 
     def warm(service: Service) -> None:
         assert service.ask is not None
-        for path in warming._pages_of(next(iter(service.last.images))):
+        for path in warmup._pages_of(next(iter(service.last.images))):
             service.ask(path)
         service.ask("/api/images/none")  # which is refused
         service.warming = False
 
-    monkeypatch.setattr(caching._Recorder, "run", counting)
+    monkeypatch.setattr(answer_cache._Recorder, "run", counting)
     monkeypatch.setattr("sightline.api.app.prepare", warm)
     app = create_app(api_store, token="a long token", warm=True)  # noqa: S106
     with TestClient(app, headers={"Authorization": "Bearer a long token"}) as client:
@@ -68,7 +68,7 @@ def test_what_is_asked_ahead_is_kept(api_store: Path, monkeypatch: pytest.Monkey
         assert app.state.service.asked == 0
         before, image = list(made), next(iter(app.state.service.last.images))
         assert len(before) == 6
-        for path in warming._pages_of(image):
+        for path in warmup._pages_of(image):
             assert client.get(path).status_code == 200
         assert made == before
         assert app.state.service.asked == 5
@@ -159,7 +159,7 @@ def test_what_is_at_hand_is_answered_at_once_and_is_the_same(
 
 def test_maps_push_out_no_pictures(api_store: Path) -> None:
     by = CachedAnswers(lambda *_: None, Service(api_store))  # type: ignore[arg-type]
-    large = Encoded(200, (), b"x" * 2 * caching._BULKY)
+    large = Encoded(200, (), b"x" * 2 * answer_cache._BULKY)
     rooms = [by._room(path, large) for path in ("/api/maps/a", "/api/images/a/file")]
     assert rooms == [by.maps, by.bulky]
     assert by._room("/api/maps/a/header", Encoded(200, (), b"x")) is by.cache
@@ -191,10 +191,10 @@ def test_other_c_libraries_keep_their_habits(monkeypatch: pytest.MonkeyPatch) ->
             return 1
 
     monkeypatch.setattr(ctypes, "CDLL", lambda _: Glibc())
-    serving._share_memory()
+    serve._share_memory()
     assert told == [(-8, 2), (-3, 1 << 20)]
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    serving._share_memory()
+    serve._share_memory()
     assert len(told) == 2
 
 
@@ -214,8 +214,8 @@ def test_once_all_is_prepared_maps_are_given_back_when_let_go_of(
 
     monkeypatch.setattr(gc, "freeze", lambda: told.append(()))
     monkeypatch.setattr(ctypes, "CDLL", lambda _: Glibc())
-    serving._settle()
+    serve._settle()
     assert told == [(), (0,), (-3, 160 << 10)]
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    serving._settle()
+    serve._settle()
     assert told[3:] == [()]

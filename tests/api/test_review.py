@@ -23,8 +23,8 @@ from sightline.annotation.gold import draw_gold
 from sightline.annotation.journal import Journal
 from sightline.annotation.proposals import Proposal, Proposals, write_proposals
 from sightline.annotation.rating_tasks import draw_tasks
-from sightline.api import create_app, reviewing
-from sightline.api.routes.rating import _map_words
+from sightline.api import create_app, review
+from sightline.api.routes.ratings import _map_words
 from sightline.api.writes import LARGEST
 from sightline.core import Region
 from sightline.data.annotations import read_annotation_file
@@ -97,7 +97,7 @@ def own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[TestClient]:
     """A client of the same service, with a review that nobody else decides in."""
-    desk = reviewing.Desk(copied(review_made, tmp_path))
+    desk = review.Desk(copied(review_made, tmp_path))
     monkeypatch.setattr(reviewed_app.state.service, "_desk", desk)
     yield reviewed
     desk.close()
@@ -217,9 +217,9 @@ def test_proposers_that_share_weights_with_an_evaluated_model_are_named(
     (told,) = found["warnings"]
     assert "share weights with demo/vit-dino, demo/vit-dino@lora" in told
     (cnn,) = (one["digest"] for one in served.manifest["models"] if one["model"] == "demo/cnn")
-    assert reviewing.shared_weights(served, "another", cnn) == ("demo/cnn",)
-    assert reviewing.shared_weights(served, "another@lora", "0") == ()
-    assert reviewing.shared_weights(served, "", "") == ()
+    assert review.shared_weights(served, "another", cnn) == ("demo/cnn",)
+    assert review.shared_weights(served, "another@lora", "0") == ()
+    assert review.shared_weights(served, "", "") == ()
 
 
 def test_a_model_whose_features_were_compared_is_named_too(own: TestClient) -> None:
@@ -275,8 +275,8 @@ def test_the_queue_is_asked_for_in_parts(reviewed: TestClient) -> None:
 def test_without_the_metric_the_order_is_by_score_and_said_so(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reviewing, "_METRIC", "nss")
-    found = reviewing.attention_of(served)
+    monkeypatch.setattr(review, "_METRIC", "nss")
+    found = review.attention_of(served)
     assert found.shares == {}
     assert "score alone" in found.told
     assert "did not compute the nss" in found.told

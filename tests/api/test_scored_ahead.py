@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.testclient import TestClient
 
-from sightline.api import create_app, warming
+from sightline.api import create_app, warmup
 from sightline.api.choice import AskedMap
 from sightline.api.routes import scores
 from sightline.api.routes._single import key_of, whole_scores
@@ -132,9 +132,9 @@ def test_a_service_that_ends_scores_nothing_ahead(
     api_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service: Service = create_app(api_store).state.service
-    monkeypatch.setattr(warming, "_LEISURE", 0.0)
+    monkeypatch.setattr(warmup, "_LEISURE", 0.0)
     service.closed = True
-    warming._score_ahead(service, service.last)
+    warmup._score_ahead(service, service.last)
     first, second, *_ = service.last.images
     assert all(lines_kept(service.last, first))
     assert not any(lines_kept(service.last, second))

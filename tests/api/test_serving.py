@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from sightline.api import create_app
 from sightline.api.app import _APART
 from sightline.cli import app as command_line
-from sightline.cli.serving import _address
+from sightline.cli.serve import _address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

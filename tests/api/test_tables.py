@@ -241,7 +241,7 @@ def test_what_differs_from_the_best_is_marked_as_a_comparison_marks_it(
     # By hand: sign flips of the images' differences, Holm over all lines.
     from sightline.report._lines import choose_lines
     from sightline.results._views import Name
-    from sightline.stats.paired import compare_family
+    from sightline.stats.paired_tests import compare_family
 
     lines = choose_lines(served.results, layer="last")
     table = lines.values(Name(metric, "")).pivot_table(

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 from typer.testing import CliRunner
 
-from sightline.cli import app, printing
+from sightline.cli import app, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ BOXES = {"door": [0.1, 0.1, 0.4, 0.5], "[bold]window": [0.5, 0.5, 0.9, 0.9]}
 
 def run(*arguments: object, code: int = 0, columns: int = 200) -> Any:
     """Call the program, on a terminal of some width."""
-    printing.console.cache_clear()  # it keeps the width that it began with
+    output.console.cache_clear()  # it keeps the width that it began with
     runner = CliRunner(env={"COLUMNS": str(columns)})
     result = runner.invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.cli import benchmarking
+from sightline.cli import benchmark
 from sightline.core import InputError, MissingPackageError
 from sightline.study.config.benchmark import parse_benchmark
 from sightline.study.config.template import example_benchmark
@@ -67,7 +67,7 @@ def test_a_finished_benchmark_is_drawn_and_told(
     assert f"Results: {done}" in found.replace("\n", "")
     assert "Largest focused drop" in (done / "drops.svg").read_text()
     before = (done / "drops.svg").stat().st_mtime_ns
-    monkeypatch.setattr(benchmarking, "progress", None)  # no bar is made either
+    monkeypatch.setattr(benchmark, "progress", None)  # no bar is made either
     assert _asked(config, "--out", done, "--quiet").output == ""
     assert (done / "drops.svg").stat().st_mtime_ns == before
 
@@ -184,20 +184,20 @@ def test_a_mistake_in_the_file_is_named(config: Path) -> None:
 
 def test_options_of_the_data_are_said_once() -> None:
     given = {"count": 3, "seed": None, "split": "test"}
-    chosen = benchmarking._choice("facades,seed=4", "--data", BOTH, None, given)
+    chosen = benchmark._choice("facades,seed=4", "--data", BOTH, None, given)
     assert (chosen.count, chosen.split, chosen.options) == (3, "test", {"seed": 4})
     with pytest.raises(InputError, match="--count is said in --data facades,count=4 as well"):
-        benchmarking._choice("facades,count=4", "--data", BOTH, None, given)
+        benchmark._choice("facades,count=4", "--data", BOTH, None, given)
     with pytest.raises(InputError, match="--path is said in --data folder:a as well"):
-        benchmarking._choice("folder:a", "--data", BOTH, Path("b"))
+        benchmark._choice("folder:a", "--data", BOTH, Path("b"))
     with pytest.raises(InputError, match="count must be 1 or more, got 'x'"):
-        benchmarking._choice("facades,count=x", "--data", BOTH)
+        benchmark._choice("facades,count=x", "--data", BOTH)
     with pytest.raises(InputError, match="count must be 1 or more, got True"):
-        benchmarking._choice("facades,count=true", "--data", BOTH)
+        benchmark._choice("facades,count=true", "--data", BOTH)
 
 
 def test_birds_are_compared_with_their_segmentations() -> None:
-    assert benchmarking._choice("cub:birds", "--data", BOTH).options == {"regions": "mask"}
-    said = benchmarking._choice("cub:birds,regions=box", "--data", BOTH)
+    assert benchmark._choice("cub:birds", "--data", BOTH).options == {"regions": "mask"}
+    said = benchmark._choice("cub:birds,regions=box", "--data", BOTH)
     assert said.options == {"regions": "box"}
-    assert benchmarking._choice("cub:birds", "--data", parse_benchmark(LOCAL)).options == {}
+    assert benchmark._choice("cub:birds", "--data", parse_benchmark(LOCAL)).options == {}

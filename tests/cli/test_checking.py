@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from sightline.cli.checking import _as_before, _asked, _has_all, _randomised, _with_checks
+from sightline.cli.sanity import _as_before, _asked, _has_all, _randomised, _with_checks
 from sightline.cli.studies import RunOptions
 from sightline.core import InputError
 from sightline.results import open_results

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from sightline.cli.printing import console
+from sightline.cli.output import console
 from sightline.data import load_dataset, write_facades
 from sightline.data.facades.detectors import write_imagined_detections
 from sightline.detection import FIGURES, evaluate_detections

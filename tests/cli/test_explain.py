@@ -22,7 +22,7 @@ from transformers import Dinov2Config, Dinov2Model
 
 from sightline.attribution.methods import METHODS, explain
 from sightline.attribution.methods.picture import draw_maps
-from sightline.cli import explaining
+from sightline.cli import explain_steps
 from sightline.core import InputError
 from sightline.core.geometry import Geometry
 from sightline.core.registry import Registry
@@ -301,7 +301,7 @@ def test_odd_images_work(tmp_path: Path) -> None:
 def test_many_images_are_drawn_in_part_and_counted(
     facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explaining, "_MOST_IMAGES", 2)
+    monkeypatch.setattr(explain_steps, "_MOST_IMAGES", 2)
     options = ("--out", tmp_path / "p.png", "--maps", tmp_path / "m.npz")
     said = run("explain", facades / "images", *options).stdout
     assert "(the first 2 of 3 images)" in said
@@ -309,7 +309,7 @@ def test_many_images_are_drawn_in_part_and_counted(
     assert (
         "(the first" not in run("explain", facades / "images", "--maps", tmp_path / "n.npz").stdout
     )
-    monkeypatch.setattr(explaining, "_MOST_TILES", 5)
+    monkeypatch.setattr(explain_steps, "_MOST_TILES", 5)
     said = run("explain", facades / "images", "--layer", "0,1,2", *options).stdout
     assert "(the first 1 of 3 images)" in said
     many = ("--method", "cls,rollout", "--layer", "0,1,2")
@@ -322,10 +322,10 @@ def test_many_images_are_drawn_in_part_and_counted(
 def test_progress_counts_images(
     facades: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr(explaining, "_KEPT_PIXELS", kept)
+    monkeypatch.setattr(explain_steps, "_KEPT_PIXELS", kept)
     moves: list[tuple[int, int]] = []
     texts: list[str | None] = []
-    options = explaining.Options(
+    options = explain_steps.Options(
         [facades / "images"], "demo/vit", ["cls", "edge"], batch=1, maps=tmp_path / "m.npz"
     )
 
@@ -333,7 +333,7 @@ def test_progress_counts_images(
         moves.append((done, total))
         texts.append(what)
 
-    explaining.explain_images(options, move)
+    explain_steps.explain_images(options, move)
     # 2 methods and the prediction
     assert moves == [*((number, 9) for number in range(1, 10)), (1, 1)]
     assert texts == ["Explaining"] * 9 + ["Writing"]
@@ -523,7 +523,7 @@ def test_all_methods_are_those_that_fit(
         asked.append([card.name for card in cards])
         raise InputError("enough")
 
-    monkeypatch.setattr(explaining, "_calls", calls)
+    monkeypatch.setattr(explain_steps, "_calls", calls)
     for images in (facades / "images", facades / "images" / "facade-00000.png"):
         run("explain", images, "--method", "all", "--model", "demo/cnn",
             "--maps", tmp_path / "m.npz", code=2)  # fmt: skip

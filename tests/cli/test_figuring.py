@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from sightline.attribution.methods import explain
-from sightline.cli import figuring_images, figuring_stores
-from sightline.cli.explaining import Options, make_maps
+from sightline.cli import figure_images, figure_stores
+from sightline.cli.explain_steps import Options, make_maps
 from sightline.core import InputError
 from sightline.data import read_annotations
 from sightline.data.images import read_image
@@ -84,7 +84,7 @@ def test_unless_methods_are_named_all_that_fit_are_drawn(
         asked.append(asked_for.options)
         raise InputError("enough")
 
-    monkeypatch.setattr(figuring_images, "draw_of_image", note)
+    monkeypatch.setattr(figure_images, "draw_of_image", note)
     for name in ("all-methods", "layer-maps", "attribution"):
         run("figure", name, image, "-m", "demo/cnn", "-o", tmp_path / "x.png", code=2)
     assert [(one.methods, one.layers) for one in asked] == [
@@ -108,13 +108,13 @@ def test_the_other_figures_of_an_image(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     drawn: list[Any] = []
-    write = figuring_stores.write_drawn
+    write = figure_stores.write_drawn
 
     def keep(one: Any, *rest: Any, **more: Any) -> Any:
         drawn.append(one)
         return write(one, *rest, **more)
 
-    monkeypatch.setattr(figuring_stores, "write_drawn", keep)
+    monkeypatch.setattr(figure_stores, "write_drawn", keep)
     said = run(
         "figure", name, image, *options, "--annotations", notes, "-o", tmp_path, "--format",
         "svg,pdf",
@@ -146,7 +146,7 @@ def test_what_the_model_did_not_see_has_no_colour_and_counts_for_nothing(
     Image.open(image).resize((160, 96)).save(wide)
     made = make_maps(Options([wide], "demo/vit", ["cls"], fit="crop"), lambda *_: None)
     annotation = read_annotations(notes)["facade-00000.png"]
-    view = figuring_images._view(made, annotation, "coverage")
+    view = figure_images._view(made, annotation, "coverage")
     (tile,) = view.tiles
     seen = np.isfinite(tile.values)
     assert 0 < seen.mean() < 1
@@ -162,24 +162,24 @@ def test_ignored_pixels_count_neither_in_scores_nor_in_figures(image: Path, tmp_
         "image,label,x0,y0,x1,y1,flags\nfacade-00000.png,door,0,0,0.5,0.5,\n"
         "facade-00000.png,crowd,0.25,0,1,1,ignore\n"
     )
-    annotation = figuring_images.annotation_of(image, str(notes))
+    annotation = figure_images.annotation_of(image, str(notes))
     assert annotation is not None
     made = make_maps(Options([image], "demo/vit", ["cls"]), lambda *_: None)
-    view = figuring_images._view(made, annotation, "coverage")
+    view = figure_images._view(made, annotation, "coverage")
     known = np.isfinite(view.tiles[0].values)
     assert known[:, :24].all()
     assert not known[:, 24:].any()
     assert view.scores["chance"][0] == pytest.approx(0.5)
-    pie = figuring_images.OF_IMAGES["energy"](view).axes[1].texts[1].get_text()
+    pie = figure_images.OF_IMAGES["energy"](view).axes[1].texts[1].get_text()
     assert float(pie.partition("%")[0]) == pytest.approx(100 * view.scores["value"][0], abs=0.06)
 
 
 def test_each_map_is_drawn_by_its_own_sign(image: Path) -> None:
     made = make_maps(Options([image], "demo/vit", ["cls", "edge"]), lambda *_: None)
-    view = figuring_images._view(made, None, "coverage")
+    view = figure_images._view(made, None, "coverage")
     first, second = view.tiles
     mixed = view._replace(tiles=[first, second._replace(sign="signed")])
-    texts = [ax.texts[0].get_text() for ax in figuring_images.OF_IMAGES["all-methods"](mixed).axes]
+    texts = [ax.texts[0].get_text() for ax in figure_images.OF_IMAGES["all-methods"](mixed).axes]
     assert sum(text.startswith("blue: against") for text in texts) == 1
     assert sum(text.startswith("0 to the") for text in texts) == 1
 
@@ -195,10 +195,10 @@ def test_annotations_are_found_by_name_and_by_name_without_ending(
 ) -> None:
     copy = tmp_path / "facade-00001.jpg"
     Image.open(facades / "images" / "facade-00001.png").save(copy)
-    found = figuring_images.annotation_of(copy, str(notes))
+    found = figure_images.annotation_of(copy, str(notes))
     assert found is not None
     assert found.image_id == "facade-00001.png"
-    assert figuring_images.annotation_of(copy, None) is None
+    assert figure_images.annotation_of(copy, None) is None
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def test_a_folder_is_a_store_and_gets_the_choice(
 ) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
-        figuring_stores, "draw_from_store", lambda *args, **options: calls.append((args, options))
+        figure_stores, "draw_from_store", lambda *args, **options: calls.append((args, options))
     )
     run("figure", "roc", tmp_path)
     run(
@@ -282,5 +282,5 @@ def test_a_folder_is_a_store_and_gets_the_choice(
 
 def test_figures_of_images_are_registered_figures_of_images() -> None:
     functions = {card.name for card in images.CARDS}
-    assert functions & set(figuring_images.OF_IMAGES)
-    assert all(FIGURES[name].group == "images" for name in figuring_images.OF_IMAGES)
+    assert functions & set(figure_images.OF_IMAGES)
+    assert all(FIGURES[name].group == "images" for name in figure_images.OF_IMAGES)

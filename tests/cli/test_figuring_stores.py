@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from sightline.cli.figuring_stores import base_of, draw_from_store, formats_of
+from sightline.cli.figure_stores import base_of, draw_from_store, formats_of
 from sightline.core import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures
 from sightline.results import open_results

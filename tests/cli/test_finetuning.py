@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.cli.finetuning import read_data, read_held_out
+from sightline.cli.finetune import read_data, read_held_out
 from sightline.core import InputError, UnknownNameError
 from sightline.data import Dataset, write_annotations
 from sightline.models.recipes import read_recipe

@@ -109,7 +109,7 @@ def test_imports_are_refused_where_less_is_left_than_they_need(
 )
 def test_only_some_signals_are_a_lack_of_memory(name: str, status: int) -> None:
     code = (
-        "import os, signal; from sightline.cli._supervising import *\n"
+        "import os, signal; from sightline.cli._supervisor import *\n"
         f"if SUPERVISED in os.environ: os.kill(os.getpid(), signal.{name})\n"
         "raise SystemExit(run_supervised(12_000_000_000))"
     )

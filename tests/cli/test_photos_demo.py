@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sightline.attribution.methods import METHODS
-from sightline.cli import running
+from sightline.cli import progress
 from sightline.core import MissingPackageError
 from sightline.data import photos as module
 from sightline.models import MODELS, efficientnet
@@ -75,7 +75,7 @@ def test_a_stopped_demo_of_photos_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sightline.study.photos_study", small_study)
-    monkeypatch.setattr(running, "stopping", stopped)
+    monkeypatch.setattr(progress, "stopping", stopped)
     said = run("demo", "--photos", "--out", tmp_path, code=130).stdout
     command = shlex.split(said.splitlines()[-1])
     assert command == ["sightline", "demo", "--photos", "--out", str(tmp_path)]

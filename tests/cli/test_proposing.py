@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from sightline.annotation.proposals import read_proposals
-from sightline.cli import proposing
+from sightline.cli import propose
 from tests.cli.small import error, run
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_nothing_found_is_said_and_quiet_is_quiet(
     said = run("propose", data, "-o", out, "--threshold", 1).stdout
     assert "Proposals: 0 on 1 images" in said
     assert "a lower --threshold proposes more" in said
-    monkeypatch.setattr(proposing, "progress", lambda _: pytest.fail("a bar is shown"))
+    monkeypatch.setattr(propose, "progress", lambda _: pytest.fail("a bar is shown"))
     assert run("propose", data, "-o", out, "--threshold", 1, "--force", "--quiet").stdout == ""
 
 

@@ -15,7 +15,7 @@ from sightline.annotation.proposals import Proposal, Proposals, write_proposals
 from sightline.annotation.review import Review
 from sightline.core import Region
 from sightline.data import load_dataset, read_annotations
-from sightline.data.writing import write_annotations
+from sightline.data.writers import write_annotations
 from sightline.study import Study, run_study
 from tests.cli.small import error, run
 

@@ -22,9 +22,9 @@ import yaml
 from rich.console import Console
 
 from sightline.attribution.methods import METHODS
-from sightline.cli import running
-from sightline.cli.printing import timespan
-from sightline.cli.running import expected_blocks, plan_lines, stopping
+from sightline.cli import progress
+from sightline.cli.output import timespan
+from sightline.cli.progress import expected_blocks, plan_lines, stopping
 from sightline.cli.stores import layer_lines
 from sightline.core.words import counted
 from sightline.figures import FIGURES
@@ -239,7 +239,7 @@ def test_running_again_and_after_a_change(study: Path, tmp_path: Path) -> None:
 def test_lines_are_printed_now_and_then(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "_EVERY", 0.0)
+    monkeypatch.setattr(progress, "_EVERY", 0.0)
     lines = run("run", study, "--out", tmp_path, "--workers", 1).stderr.splitlines()
     assert [line.split(",")[0] for line in lines] == [f"{n} of 6 tasks" for n in range(1, 7)]
     assert all(re.search(r", (<1|\d+) s left$", line) for line in lines[:-1])
@@ -250,7 +250,7 @@ def test_a_terminal_sees_a_bar(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = Console(file=StringIO(), force_terminal=True, width=100)
-    monkeypatch.setattr(running, "console", lambda stderr: screen)
+    monkeypatch.setattr(progress, "console", lambda stderr: screen)
     run("run", study, "--out", tmp_path, "--workers", 1)
     assert isinstance(screen.file, StringIO)
     drawn = re.sub(r"\x1b\[[?\d;]*\w", "", screen.file.getvalue())
@@ -351,8 +351,8 @@ def test_a_stopped_run_says_how_to_go_on(
         yield event
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "stopping", stopped)
-        patch.setattr(running.Bar, "moved", lambda self, run: event.set())
+        patch.setattr(progress, "stopping", stopped)
+        patch.setattr(progress.Bar, "moved", lambda self, run: event.set())
         said = run(*options, code=130).stdout
     found = re.search(r"^Stopped: (\d) of 6 tasks stored\. To go on:\n  (.*)\n\Z", said, re.M)
     assert found
@@ -369,7 +369,7 @@ def test_a_stopped_run_says_how_to_go_on(
 def test_a_run_stopped_before_its_first_task(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "stopping", stopped)
+    monkeypatch.setattr(progress, "stopping", stopped)
     said = run("run", study, "--out", tmp_path, code=130).stdout
     assert "Stopped: 0 of 6 tasks stored." in said
     assert "nothing is stored yet: 0 of 6 tasks" in error("show", tmp_path / "given")

@@ -18,12 +18,12 @@ import pytest
 
 from sightline.annotation import summarise_ratings
 from sightline.annotation.journal import TaskRecord
-from sightline.annotation.rating import Answer
+from sightline.annotation.ratings import Answer
 from sightline.metrics import METRICS, MetricSpec, aggregate_by_feature_type
 from sightline.results._values import spread_of
 from sightline.results._views import Name
 from sightline.stats import compare_groups, compare_paired, interval, intervals, krippendorff_alpha
-from sightline.stats._crossed import crossed_mean
+from sightline.stats._crossed_means import crossed_mean
 from sightline.stats.missing_labels import compute_label_bias, joined, ppi_mean, pu_iou
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ CASES: dict[str, Callable[[list[float], Range], Iterator[tuple[Ends, Range]]]] =
     "stats.missing_labels.joined": _joined,
     "stats.missing_labels.compute_label_bias": _bias,
     "metrics.aggregate_by_feature_type": _labels,
-    "stats._crossed": _crossed,
+    "stats._crossed_means": _crossed,
 }
 # Ends that are no interval of the mean of a metric, or are tested below or where they are made.
 OTHERS = {
@@ -175,7 +175,7 @@ def test_every_function_that_returns_ends_is_tested() -> None:
     found = public_functions()
     assert "stats.interval" in found
     assert found - {*CASES, *OTHERS} == set()
-    assert {*CASES, *OTHERS} - found <= {"stats._crossed"}
+    assert {*CASES, *OTHERS} - found <= {"stats._crossed_means"}
 
 
 @SPECS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sightline.data.drawing import (
+from sightline.data.pictures import (
     Block,
     beside,
     font,

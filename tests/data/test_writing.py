@@ -21,7 +21,7 @@ from sightline.data.annotations import read_annotation_file
 from sightline.data.dataset import from_annotations
 from sightline.data.formats.drafts import Draft, Facts
 from sightline.data.formats.shapes import Shape, encode_rle
-from sightline.data.writing import write_annotations
+from sightline.data.writers import write_annotations
 
 if TYPE_CHECKING:
     from pathlib import Path

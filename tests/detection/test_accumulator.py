@@ -18,7 +18,7 @@ from sightline.core import InputError
 from sightline.detection.accumulator import DetectionAccumulator
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.evaluate import evaluate_detections
-from sightline.detection.reading import as_tables
+from sightline.detection.readers import as_tables
 from tests.detection.detected import images as made_images
 from tests.detection.gathering import gather, made
 

@@ -10,10 +10,10 @@ import pytest
 
 from benchmarks.detection import make
 from sightline.core import InputError
-from sightline.detection import comparing
+from sightline.detection import comparison
 from sightline.detection.coco import accumulate_matches, coco_arrays, match_detections
 from sightline.detection.columns import Detections, GroundTruth
-from sightline.detection.comparing import DetectorComparison, compare_detectors
+from sightline.detection.comparison import DetectorComparison, compare_detectors
 from sightline.detection.intervals import over_classes, resample_figures
 from tests.detection.test_intervals import FIGURES, small
 
@@ -45,7 +45,7 @@ def test_exchanges_are_those_of_another_evaluation(seed: int) -> None:
     truth, first, second = pair(seed)
     sides = [match_detections(truth, found) for found in (first, second)]
     arrays = accumulate_matches(sides[0])
-    ours = comparing._exchanged(sides, truth, arrays, 11, 5, None)
+    ours = comparison._exchanged(sides, truth, arrays, 11, 5, None)
     coins = np.random.default_rng([5, 1]).integers(0, 2, (11, 9))
     for b, mine in enumerate(coins):
         one = coco_arrays(truth, mixed(first, second, mine))
@@ -122,7 +122,7 @@ def test_p_counts_the_identity_and_ties() -> None:
     truth, first, second = pair(0, images=12)
     found = compare_detectors(truth, first, second, resamples=100, seed=9).differences["AP"]
     sides = [match_detections(truth, side) for side in (first, second)]
-    swapped = comparing._exchanged(sides, truth, accumulate_matches(sides[0]), 100, 9, None)
+    swapped = comparison._exchanged(sides, truth, accumulate_matches(sides[0]), 100, 9, None)
     chance = np.abs(over_classes(swapped["AP"]))
     as_large = (chance >= abs(found.difference) - 1e-9).sum()
     assert found.p == (1 + as_large) / 101

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.detection import make
 from sightline.core import InputError
-from sightline.detection import _weighted as weighted
+from sightline.detection import _weighted_ap as weighted
 from sightline.detection import intervals
 from sightline.detection.coco import (
     MAX_DETS,

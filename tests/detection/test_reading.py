@@ -19,7 +19,7 @@ from sightline.core import Annotation, InputError, Region
 from sightline.data import Dataset, from_annotations, load_dataset
 from sightline.detection.columns import Detections, GroundTruth
 from sightline.detection.files.detect import find_format
-from sightline.detection.reading import as_detections, as_ground_truth, as_tables, has_image_ids
+from sightline.detection.readers import as_detections, as_ground_truth, as_tables, has_image_ids
 from tests.detection.detected import images as made_images
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from sightline.figures import comparing, draw_agreement_matrix
+from sightline.figures import comparisons as comparing
+from sightline.figures import draw_agreement_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from sightline.figures import (
     draw_metrics_comparison,
     new_figure,
 )
-from sightline.figures._scored import kept_of, span_of
+from sightline.figures._score_plots import kept_of, span_of
 from sightline.figures.style import COLOURS, GREY, shown
 from sightline.stats import interval
 from tests.figures.drawn import assert_legible, notes_of, row_names

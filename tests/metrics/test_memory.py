@@ -10,7 +10,7 @@ import pytest
 
 from sightline.core import Annotation, InputError, Region
 from sightline.data import by_image, open_maps, read_annotations, score_by_image
-from sightline.metrics import _cpu, _kernels, _sorting, score_maps
+from sightline.metrics import _cpu, _kernels, _sort, score_maps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ PER_VALUE = 9.5
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every map as one that is too large to keep a rank of each pixel."""
     monkeypatch.setattr(_cpu, "LARGE", 100)
-    monkeypatch.setattr(_sorting, "MANY", 100)
+    monkeypatch.setattr(_sort, "MANY", 100)
 
 
 def write_annotations(path: Path, *regions: str) -> Path:
@@ -146,5 +146,5 @@ def test_figures_of_large_maps_are_the_same_to_the_bit(
 
     usual = score()
     monkeypatch.setattr(_cpu, "LARGE", 100)
-    monkeypatch.setattr(_sorting, "MANY", 100)
+    monkeypatch.setattr(_sort, "MANY", 100)
     assert score() == usual

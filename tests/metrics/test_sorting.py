@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sightline.metrics import _sorting, score_maps
-from sightline.metrics._sorting import FEW, RadixSort, key_sort, numpy_sort
+from sightline.metrics import _sort, score_maps
+from sightline.metrics._sort import FEW, RadixSort, key_sort, numpy_sort
 
 TYPES: list[np.dtype[Any]] = [np.dtype(np.uint32), np.dtype(np.uint64)]
 
@@ -55,7 +55,7 @@ def test_scores_are_the_same_bits_by_either_sort(
     boxes = [np.array([[0.1, 0.1, 0.4, 0.6], [0.2, 0.3, 0.9, 0.8]])] * 5
     found = []
     for radix in (True, False):
-        monkeypatch.setattr(_sorting, "_radix_is_quicker", lambda _, radix=radix: radix)
+        monkeypatch.setattr(_sort, "_radix_is_quicker", lambda _, radix=radix: radix)
         assert isinstance(key_sort(48 * 50, np.dtype(np.uint32)), RadixSort) is radix
         scores = score_maps(maps, masks, sign=sign, regions=boxes, curves=True)
         found.append((scores, scores.regions))
@@ -66,7 +66,7 @@ def test_scores_are_the_same_bits_by_either_sort(
 
 
 def test_few_keys_are_sorted_by_numpy_without_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_sorting, "_radix_is_quicker", lambda _: pytest.fail("tried"))
+    monkeypatch.setattr(_sort, "_radix_is_quicker", lambda _: pytest.fail("tried"))
     assert key_sort(FEW - 1, TYPES[0]) is numpy_sort
 
 
@@ -75,7 +75,7 @@ def test_the_quicker_of_both_is_taken(
     dtype: np.dtype[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter([1.0, 2.0, 2.0, 1.0])
-    monkeypatch.setattr(_sorting, "_seconds", lambda *_: next(times))
-    choose = _sorting._radix_is_quicker.__wrapped__
+    monkeypatch.setattr(_sort, "_seconds", lambda *_: next(times))
+    choose = _sort._radix_is_quicker.__wrapped__
     assert choose(dtype)
     assert not choose(dtype)

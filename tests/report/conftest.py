@@ -53,7 +53,7 @@ def demo_report(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> P
             draw_few_examples(patch, 4)
             draw_few_formats(patch)
             patch.setattr("sightline.report.write.LIMIT", LIMIT)
-            patch.setattr("sightline.report._feeds_prototypes.SHOWN", CARDS)
+            patch.setattr("sightline.report._figures_prototypes.SHOWN", CARDS)
             return write_report(demo_store, folder / "report", dpi=DPI, workers=1).page.parent
 
     return once(shared_folder(tmp_path_factory) / "demo_report", make)

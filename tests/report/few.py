@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sightline.figures import FIGURES
-from sightline.report import drawing, plates
+from sightline.report import plates, renderer
 from sightline.report import write as writing
-from sightline.report.drawing import Drawing
 from sightline.report.plates import (
     Plate,
     Saving,
@@ -16,6 +15,7 @@ from sightline.report.plates import (
     example_figures,
     wanted_figures,
 )
+from sightline.report.renderer import Drawing
 
 if TYPE_CHECKING:
     import pytest
@@ -70,4 +70,4 @@ def draw_few_formats(patch: pytest.MonkeyPatch) -> None:
         all_formats = FIGURES[one.card].file in NAMED or one.card == "attribution"
         return draw_plate(figures, one, how if all_formats else how._replace(formats=("svg",)))
 
-    patch.setattr(drawing, "draw_plate", draw)
+    patch.setattr(renderer, "draw_plate", draw)

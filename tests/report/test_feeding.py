@@ -22,11 +22,11 @@ import pytest
 from sightline.core import InputError, UnknownNameError
 from sightline.data import write_csv
 from sightline.figures import FIGURES
-from sightline.report import Choice, StoreFigures, _feeds_detection
-from sightline.report._feed import chosen_metrics, directed_metrics
-from sightline.report._feeds import FEEDS
-from sightline.report._feeds_curves import _annotated
-from sightline.report._feeds_scores import _feature_metric
+from sightline.report import Choice, StoreFigures, _figures_detection
+from sightline.report._figure_data import chosen_metrics, directed_metrics
+from sightline.report._figures import FEEDS
+from sightline.report._figures_curves import _annotated
+from sightline.report._figures_scores import _feature_metric
 from sightline.report._lines import _equal_baselines
 from sightline.report._pictures import _diverse, _of_classes, _reduced, said
 from sightline.report.plates import DIGITS, PICTURE_DPI, Wanted, save_figure, wanted_figures
@@ -55,7 +55,7 @@ def figures(demo_store: Path) -> Iterator[StoreFigures]:
         found = StoreFigures(results)
         drawn = cache(found.draw)
         patch.setattr(found, "draw", lambda name, choice=ANY: drawn(name, choice))
-        patch.setattr("sightline.report._feeds_prototypes.SHOWN", CARDS)
+        patch.setattr("sightline.report._figures_prototypes.SHOWN", CARDS)
         yield found
 
 
@@ -897,8 +897,8 @@ def test_the_first_evaluation_that_has_it_is_drawn(
             return open_detection(path, name)
         return SimpleNamespace(about={"results": {}}, name=name)
 
-    monkeypatch.setattr(_feeds_detection, "detection_names", lambda path: names)
-    monkeypatch.setattr(_feeds_detection, "open_detection", opened)
+    monkeypatch.setattr(_figures_detection, "detection_names", lambda path: names)
+    monkeypatch.setattr(_figures_detection, "open_detection", opened)
     found = StoreFigures(figures.results)
     assert found.missing("reliability") == ""
     assert found.draw("reliability").about.startswith("eager: protocol coco, 16 images")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sightline.figures import house_style, new_figure
-from sightline.report.feeding import Choice
+from sightline.report.figures import Choice
 from sightline.report.page import (
     Cell,
     Head,

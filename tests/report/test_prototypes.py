@@ -13,7 +13,11 @@ import pytest
 from sightline.attribution.prototypes.nature import Effect, Premise
 from sightline.core import InputError, UnknownNameError
 from sightline.report import Choice, StoreFigures
-from sightline.report._feeds_prototypes import draw_benchmark, holding_benchmarks, opened_benchmark
+from sightline.report._figures_prototypes import (
+    draw_benchmark,
+    holding_benchmarks,
+    opened_benchmark,
+)
 from sightline.report.plates import _prototypes
 from sightline.report.prototype_cards import known_prototypes, prototype_cards
 from sightline.report.prototypes import (
@@ -323,7 +327,7 @@ def test_one_prototype_can_be_drawn_alone(figures: StoreFigures) -> None:
 def test_a_sheet_shows_the_prototypes_that_are_met_most(
     figures: StoreFigures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sightline.report._feeds_prototypes.SHOWN", 3)
+    monkeypatch.setattr("sightline.report._figures_prototypes.SHOWN", 3)
     drawn = figures.draw("prototype-cards")
     (one,) = read_benchmarks(figures).found
     assert one.prototypes is not None

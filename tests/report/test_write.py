@@ -16,7 +16,7 @@ import pytest
 
 from sightline.core import InputError
 from sightline.figures import FIGURES
-from sightline.report import Choice, StoreFigures, drawing, plates, write_report
+from sightline.report import Choice, StoreFigures, plates, renderer, write_report
 from sightline.report import write as writing
 from sightline.report.plates import Wanted
 from sightline.results import open_results
@@ -310,7 +310,7 @@ def test_a_figure_that_cannot_be_saved_leaves_no_file(
 
 def test_of_two_processes_one_gets_a_picture(tmp_path: Path) -> None:
     one, other = (Wanted("single", "energy", f"examples/{name}", Choice()) for name in "ab")
-    assert [drawing._claimed(tmp_path, wanted) for wanted in (one, one, other)] == [
+    assert [renderer._claimed(tmp_path, wanted) for wanted in (one, one, other)] == [
         *(True, False, True)
     ]
 
@@ -318,14 +318,14 @@ def test_of_two_processes_one_gets_a_picture(tmp_path: Path) -> None:
 def test_a_second_process_draws_where_there_are_many_pictures(
     given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pictures = [Wanted("single", "energy", f"examples/{i}", Choice()) for i in range(drawing.MANY)]
+    pictures = [Wanted("single", "energy", f"examples/{i}", Choice()) for i in range(renderer.MANY)]
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     how = plates.Saving(tmp_path, ("svg",), 150)
     with open_results(given) as results:
         figures = StoreFigures(results)
         for cores, begun, shared in ((2, pictures, 6), (2, pictures[1:], 0), (1, pictures, 0)):
             monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
-            with drawing.Drawing(figures, None, how) as made:
+            with renderer.Drawing(figures, None, how) as made:
                 made.begin(begun)
                 assert len(made._shared) == shared
 
@@ -340,7 +340,7 @@ def test_pictures_drawn_ahead_and_later_are_those_that_are_wanted(
     early, late = (Wanted("single", name, f"examples/{name}", Choice()) for name in names)
     with open_results(given) as results:
         figures = StoreFigures(results, predictions=False)
-        with drawing.Drawing(figures, None, how, workers=2) as made:
+        with renderer.Drawing(figures, None, how, workers=2) as made:
             made.begin([early])
             made.go_on([late, early])
             assert made._process is not None
@@ -357,7 +357,7 @@ def test_a_second_process_that_has_nothing_to_draw_leaves_no_file(
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     how = plates.Saving(tmp_path, ("svg",), 150)
     with open_results(given) as results:
-        with drawing.Drawing(StoreFigures(results, predictions=False), None, how) as made:
+        with renderer.Drawing(StoreFigures(results, predictions=False), None, how) as made:
             made.go_on([])
             assert made._process is not None
             assert made._process.wait() == 0

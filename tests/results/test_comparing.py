@@ -13,7 +13,7 @@ import pytest
 from sightline.core import InputError, row_schema
 from sightline.results import open_results
 from sightline.results._wording import sentences, summary
-from sightline.stats.paired import compare_family, compare_paired
+from sightline.stats.paired_tests import compare_family, compare_paired
 from sightline.store import write_rows
 from tests.results.slow import halves, means, unit_scores
 from tests.results.stores import KINDS, Kind, make_store

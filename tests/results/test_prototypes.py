@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.attribution.prototypes import dropping, nature
+from sightline.attribution.prototypes import nature, score_drops
 from sightline.core import InputError
 from sightline.results import benchmark_names, open_benchmark
 from sightline.results.prototypes import stored_benchmark
@@ -49,7 +49,7 @@ def test_what_they_mean_comes_from_the_stored_rows(small_benchmark: Path) -> Non
     assert found.natures() == nature.natures(expected)
     assert str(found.premise("hue")) == str(nature.premise(table, "hue"))
     assert str(found.premise("hue")) != str(found.premise())
-    assert found.global_stats() == dropping.global_stats(table)
+    assert found.global_stats() == score_drops.global_stats(table)
 
 
 def test_relevance_is_averaged_over_images_beside_chance(small_benchmark: Path) -> None:

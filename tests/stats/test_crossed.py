@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from sightline.stats._crossed import Pairs, crossed_difference, crossed_mean
+from sightline.stats._crossed_means import Pairs, crossed_difference, crossed_mean
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -14,7 +14,7 @@ from scipy import stats
 from sightline.core import InputError
 from sightline.stats.confidence import interval
 from sightline.stats.corrections import benjamini_hochberg, holm
-from sightline.stats.paired import (
+from sightline.stats.paired_tests import (
     compare_family,
     compare_paired,
     effect_size,

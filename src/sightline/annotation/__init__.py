@@ -7,7 +7,7 @@ tells how good the completion is.
 Light to import: networks are imported when a proposer is made.
 """
 
-from sightline.annotation.completed import Completed, Origin, export
+from sightline.annotation.completion import Completed, Origin, export
 from sightline.annotation.events import Conflict, Event, NotBlind, Stored
 from sightline.annotation.gold import Gold, draw_gold, pick_gold, read_gold, write_gold
 from sightline.annotation.journal import Journal, TaskRecord
@@ -20,13 +20,13 @@ from sightline.annotation.proposals import (
     write_proposals,
 )
 from sightline.annotation.proposers import PROPOSERS, Proposer, make_proposer
-from sightline.annotation.rating import Answer, RatingSummary, answers, summarise_ratings
 from sightline.annotation.rating_tasks import (
     draw_images,
     draw_tasks,
     rating_event,
     shown_task,
 )
+from sightline.annotation.ratings import Answer, RatingSummary, answers, summarise_ratings
 from sightline.annotation.review import Review
 
 # The function `completed` has the name of its module, so it is imported from there.

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 from sightline.core import InputError
 from sightline.data.formats.checks import as_object, located, show
 from sightline.data.formats.plain import read_region
-from sightline.data.writing import region_record
+from sightline.data.writers import region_record
 
 __all__ = [
     "DRAWN",

@@ -27,7 +27,7 @@ from sightline.data.choice import DataChoice
 from sightline.data.dataset import header_size
 from sightline.data.formats.checks import number, show, text
 from sightline.data.formats.plain import read_region
-from sightline.data.writing import region_record
+from sightline.data.writers import region_record
 
 if TYPE_CHECKING:
     import os

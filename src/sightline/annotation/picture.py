@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageDraw
 
-from sightline.data.drawing import Block, beside, font, padded, paint, stacked, text_block
+from sightline.data.pictures import Block, beside, font, padded, paint, stacked, text_block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.annotation._settling import settle
+from sightline.annotation._conflicts import settle
 from sightline.core import Annotation, InputError, Region, UnknownNameError
 from sightline.data.annotations import parse_json, read_annotation_file
 from sightline.data.formats.checks import as_object, items, located, number, show, text
@@ -21,7 +21,7 @@ from sightline.data.formats.lines import read_text
 from sightline.data.formats.plain import read_region
 from sightline.data.outputs import check_output, replacing
 from sightline.data.problems import Problems
-from sightline.data.writing import region_record
+from sightline.data.writers import region_record
 
 if TYPE_CHECKING:
     import os

@@ -14,7 +14,7 @@ from sightline.annotation.events import DRAWN, NotBlind, same_person
 from sightline.annotation.states import Key, State, count_decisions, fold_key, key_of
 from sightline.core import InputError, UnknownNameError
 from sightline.data.formats.checks import show
-from sightline.data.writing import region_record
+from sightline.data.writers import region_record
 
 if TYPE_CHECKING:
     from sightline.annotation.events import Json, Stored

@@ -22,7 +22,7 @@ from sightline.annotation._options import (
     check_word,
     is_number,
 )
-from sightline.annotation._placing import find_places, unit_vectors
+from sightline.annotation._placement import find_places, unit_vectors
 from sightline.annotation.proposals import Proposal
 from sightline.attribution.methods.similar import patch_features
 from sightline.core import InputError, Region

@@ -17,13 +17,13 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from sightline import __version__
-from sightline.api.caching import CachedAnswers
+from sightline.api.answer_cache import CachedAnswers
 from sightline.api.choice import unknown_word
 from sightline.api.problems import PROBLEMS, add_handlers, describe_problems
 from sightline.api.security import Guard
 from sightline.api.state import Service
 from sightline.api.static_app import BuiltApp
-from sightline.api.warming import asker, prepare
+from sightline.api.warmup import asker, prepare
 from sightline.api.writes import CheckedWrites
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ MODULES = (
     "prototypes",
     "prototypes_live",
     "review",
-    "rating",
+    "ratings",
 )
 """The modules of routes, in the order in which they are documented."""
 

@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from sightline.api.describing import complete
+from sightline.api.openapi import complete
 from sightline.api.schemas import Answer, Problem
 from sightline.api.schemas_review import ReviewConflict
 from sightline.core import InputError, MissingPackageError, SightlineError, UnknownNameError

@@ -29,7 +29,7 @@ from sightline.results._sums import Found, narrowed, sum_up
 from sightline.results._views import Name
 
 if TYPE_CHECKING:
-    from sightline.api.reviewing import Desk
+    from sightline.api.review import Desk
     from sightline.data.dataset import Dataset
     from sightline.results import Scenes
     from sightline.results._tables import Tables
@@ -448,7 +448,7 @@ class Service:
 
 
 def _open_desk(review: str | os.PathLike[str]) -> Desk:
-    from sightline.api.reviewing import Desk  # which needs what is here
+    from sightline.api.review import Desk  # which needs what is here
 
     return Desk(review)
 

@@ -8,31 +8,31 @@ from typer.core import TyperGroup
 
 from sightline import __version__
 from sightline.cli import (
-    analysing,
-    benchmarking,
-    checking,
-    comparing,
+    analyse,
+    benchmark,
     datasets,
-    detecting,
-    explained,
+    detect,
+    explain,
+    figure,
     figure_tables,
-    figuring,
-    finetuning,
+    finetune,
     model_tables,
-    proposing,
-    reading,
-    reporting,
-    reviewing,
-    scoring,
-    serving,
+    propose,
+    report,
+    review,
+    sanity,
+    serve,
     similar,
     statistics,
     studies,
     tables,
-    verifying,
+    verify,
 )
-from sightline.cli._supervising import SUPERVISED, report_end, run_supervised
-from sightline.cli.printing import printable, show_log
+from sightline.cli import compare as comparing
+from sightline.cli import score as scoring
+from sightline.cli import show as reading
+from sightline.cli._supervisor import SUPERVISED, report_end, run_supervised
+from sightline.cli.output import printable, show_log
 from sightline.core import SightlineError
 from sightline.core.errors import OutOfMemoryError
 from sightline.core.memory import (
@@ -174,19 +174,19 @@ def _start(
 
 
 for _command in (
-    *(datasets.inspect, datasets.facades, explained.explain, scoring.score),
-    *(analysing.analyse, similar.similarity, finetuning.finetune),
+    *(datasets.inspect, datasets.facades, explain.explain, scoring.score),
+    *(analyse.analyse, similar.similarity, finetune.finetune),
     *(studies.new, studies.schema, studies.run, studies.demo),
     *(comparing.compare, statistics.stats, statistics.sparsity),
-    *(checking.sanity, benchmarking.benchmark, detecting.detect),
-    *(reporting.report, serving.serve, figuring.figure, figure_tables.figures),
-    *(reading.query, reading.export, reading.diff, reading.digest, verifying.verify),
-    proposing.propose,
+    *(sanity.sanity, benchmark.benchmark, detect.detect),
+    *(report.report, serve.serve, figure.figure, figure_tables.figures),
+    *(reading.query, reading.export, reading.diff, reading.digest, verify.verify),
+    propose.propose,
 ):
     app.command()(_command)
 app.command("metrics")(tables.show_metrics)
 app.command("models")(model_tables.show_models)
 app.command("methods")(model_tables.show_methods)
 app.command("show")(reading.show_store)
-app.add_typer(reviewing.gold, name="gold")
-app.add_typer(reviewing.review, name="review")
+app.add_typer(review.gold, name="gold")
+app.add_typer(review.review, name="review")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.option_words import read_option
-from sightline.cli.printing import own_name, printable, progress, show, show_json
+from sightline.cli.output import own_name, printable, progress, show, show_json
 from sightline.cli.tables import report_blocks
 from sightline.core import InputError
 from sightline.core.choices import Labelling

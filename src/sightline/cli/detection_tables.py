@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sightline.cli.printing import add_row, console, count_rest, listed, new_table
+from sightline.cli.output import add_row, console, count_rest, listed, new_table
 
 if TYPE_CHECKING:
     import pandas as pd

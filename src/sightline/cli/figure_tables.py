@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.options import JsonOption  # noqa: TC001 — typer reads it at run time
-from sightline.cli.printing import add_row, new_table, own_name, show, show_json
+from sightline.cli.output import add_row, new_table, own_name, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sightline.cli.options import JsonOption, TablesJsonOption
-from sightline.cli.printing import add_row, listed, new_table, show, show_json
+from sightline.cli.output import add_row, listed, new_table, show, show_json
 
 if TYPE_CHECKING:
     from rich.table import Table

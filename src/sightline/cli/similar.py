@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sightline.cli.explaining import (
+from sightline.cli.explain_steps import (
     Options,
     Picked,
     check_kept,
@@ -22,7 +22,7 @@ from sightline.cli.options import (
     ModelOption,
     SizeOption,
 )
-from sightline.cli.printing import own_name, progress, show, show_json
+from sightline.cli.output import own_name, progress, show, show_json
 from sightline.core import InputError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _write(
     """Write the picture and the map, as the options say."""
     from sightline.attribution.methods import write_maps
     from sightline.attribution.methods.similar_picture import draw_similarity
-    from sightline.data.drawing import write_picture
+    from sightline.data.pictures import write_picture
 
     if options.out is not None:
         fit = "input {} x {}".format(*found.geometries[0][0].size)

@@ -8,7 +8,7 @@ import typer
 
 from sightline.cli.option_words import number_or_word
 from sightline.cli.options import JsonOption, TableOutOption, TablesJsonOption
-from sightline.cli.printing import progress, show, show_json
+from sightline.cli.output import progress, show, show_json
 from sightline.cli.stores import (
     SHOWN_LINES,
     compact,

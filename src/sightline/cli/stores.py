@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sightline.cli.printing import SHOWN_NAMES, add_row, console, new_table, number, timespan
+from sightline.cli.output import SHOWN_NAMES, add_row, console, new_table, number, timespan
 from sightline.core import InputError
 from sightline.core.words import counted, merge_counts
 

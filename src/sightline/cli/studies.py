@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from sightline.cli.printing import own_name, progress, show, show_json
+from sightline.cli.output import own_name, progress, show, show_json
 from sightline.cli.stores import (
     demo_lines,
     finished_lines,
@@ -218,7 +218,7 @@ def _demo_prototypes(path: Path) -> str:
 
 def _demo_report(path: Path) -> list[str]:
     """Write the report of the demo; return where it is, or what is lacking for it."""
-    from sightline.cli.reporting import report_lines
+    from sightline.cli.report import report_lines
     from sightline.core import MissingPackageError
     from sightline.report import write_report
 
@@ -230,7 +230,7 @@ def _demo_report(path: Path) -> list[str]:
 
 
 def _show_expected(study: "Study", options: RunOptions) -> None:
-    from sightline.cli.running import Bar, engine_lines, expected_blocks, plan_lines
+    from sightline.cli.progress import Bar, engine_lines, expected_blocks, plan_lines
     from sightline.study import forecast_study
 
     bar = Bar()
@@ -246,7 +246,7 @@ def _show_expected(study: "Study", options: RunOptions) -> None:
 
 def run_and_watch(study: "Study", options: RunOptions, command: Sequence[str]) -> "Run":
     """Run a study with a bar; a run that was stopped says how to go on, and ends the program."""
-    from sightline.cli.running import Bar, profile_blocks, stopping
+    from sightline.cli.progress import Bar, profile_blocks, stopping
     from sightline.study import run_study
 
     bar = Bar()

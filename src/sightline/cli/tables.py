@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.cli.options import JsonOption
-from sightline.cli.printing import (
+from sightline.cli.output import (
     SHOWN_NAMES,
     add_row,
     count_rest,
@@ -19,7 +19,7 @@ from sightline.cli.printing import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sightline.cli.scoring import ReadAs
+    from sightline.cli.score import ReadAs
     from sightline.data import ImageScores
     from sightline.data.report import Report, Spread
     from sightline.metrics import MetricSpec

@@ -14,7 +14,7 @@ from sightline.data.mapfiles import MapFiles, Matches, match_images, open_maps
 from sightline.data.problems import Problem
 from sightline.data.report import Report, inspect_dataset
 from sightline.data.tables import check_table_path, write_table
-from sightline.data.writing import write_annotations
+from sightline.data.writers import write_annotations
 
 __all__ = [
     "AnnotationFile",

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from sightline.core import Annotation, InputError, Sample
 from sightline.core.raster import mask_pixels
-from sightline.data.drawing import (
+from sightline.data.pictures import (
     FAINT,
     INK,
     WHITE,

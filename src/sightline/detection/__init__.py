@@ -19,7 +19,7 @@ from sightline.detection.boxes import BoxMatches, match_boxes
 from sightline.detection.calibration import Reliability, reliability_curve
 from sightline.detection.coco import CocoArrays, coco_arrays
 from sightline.detection.columns import Detections, GroundTruth, Picture
-from sightline.detection.comparing import (
+from sightline.detection.comparison import (
     DetectorComparison,
     FigureDifference,
     compare_detectors,
@@ -40,7 +40,7 @@ from sightline.detection.matching import (
     match_predictions,
     match_thresholds,
 )
-from sightline.detection.reading import as_detections, as_ground_truth, as_tables
+from sightline.detection.readers import as_detections, as_ground_truth, as_tables
 from sightline.detection.results import FIGURES, DetectionResults, Settings
 from sightline.detection.sizes import calculate_map_by_size
 

@@ -13,7 +13,7 @@ import numpy as np
 from sightline.core import InputError
 from sightline.detection._entries import check_form, image_ids
 from sightline.detection.columns import Detections, GroundTruth, same_kind
-from sightline.detection.reading import as_ground_truth, as_tables, has_image_ids
+from sightline.detection.readers import as_ground_truth, as_tables, has_image_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

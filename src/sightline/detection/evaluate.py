@@ -21,7 +21,7 @@ from sightline.detection.coco import (
 )
 from sightline.detection.columns import as_extents
 from sightline.detection.matching import match_thresholds
-from sightline.detection.reading import as_tables
+from sightline.detection.readers import as_tables
 from sightline.detection.results import DetectionResults, Settings
 from sightline.detection.sizes import SIZE_RANGES as PLAIN_SIZES
 from sightline.detection.sizes import check_sizes as check_plain_sizes

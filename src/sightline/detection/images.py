@@ -10,7 +10,7 @@ import numpy as np
 from sightline.core import InputError
 from sightline.core.threads import in_threads, threads_for
 from sightline.detection._options import find_threshold
-from sightline.detection._weighted import LANES, Cell, cells, check_same_evaluation, perfect
+from sightline.detection._weighted_ap import LANES, Cell, cells, check_same_evaluation, perfect
 from sightline.detection.coco import ROWS_PER_THREAD
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from sightline.core import InputError
 from sightline.core.checks import check_confidence
 from sightline.core.threads import threads_for
 from sightline.detection._options import at_threshold
-from sightline.detection._weighted import (
+from sightline.detection._weighted_ap import (
     LANES,
     Cell,
     Weighted,

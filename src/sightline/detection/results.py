@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from sightline.detection.ap import Interpolation
     from sightline.detection.columns import Detections, GroundTruth, Pixel
-    from sightline.detection.comparing import DetectorComparison
+    from sightline.detection.comparison import DetectorComparison
     from sightline.detection.matching import Matches
 
 __all__ = ["FIGURES", "DetectionResults", "Settings", "plain_value"]
@@ -411,7 +411,7 @@ class DetectionResults:
         InputError
             If the other was evaluated in another way, or on something else.
         """
-        from sightline.detection.comparing import compare_detectors
+        from sightline.detection.comparison import compare_detectors
 
         self._coco()
         if other.settings != self.settings:

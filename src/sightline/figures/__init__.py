@@ -9,7 +9,7 @@ from sightline.figures.checks import (
     create_cascade_randomization_plot,
     create_model_vs_method_analysis,
 )
-from sightline.figures.comparing import (
+from sightline.figures.comparisons import (
     draw_breakdown,
     draw_leaderboard,
     draw_metrics_comparison,

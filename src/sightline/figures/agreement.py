@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.core import InputError
-from sightline.figures._scored import fit, plural, sentences
+from sightline.figures._score_plots import fit, plural, sentences
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import short_names
 from sightline.figures.panels import cell_axes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from sightline.figures._scored import Numbers
+    from sightline.figures._score_plots import Numbers
 
 __all__ = ["draw_agreement_matrix"]
 

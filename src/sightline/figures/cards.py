@@ -8,7 +8,6 @@ from sightline.core.registry import Registry
 from sightline.figures import (
     agreement,
     checks,
-    comparing,
     curves,
     detection,
     drops,
@@ -19,6 +18,7 @@ from sightline.figures import (
     ranking,
     removal,
 )
+from sightline.figures import comparisons as comparing
 
 if TYPE_CHECKING:
     from sightline.figures.card import FigureCard

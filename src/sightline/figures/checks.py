@@ -13,7 +13,7 @@ import numpy as np
 from sightline.attribution.sanity.table import RELIABLE, UNRELIABLE
 from sightline.core import InputError, UnknownNameError
 from sightline.core.checks import MIN_IMAGES
-from sightline.figures._scored import (
+from sightline.figures._score_plots import (
     BEYOND_AXIS,
     GRID,
     collect_column,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError
-from sightline.figures._scored import collect_column, describe_beyond, select_axis_values
+from sightline.figures._score_plots import collect_column, describe_beyond, select_axis_values
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import (
     LINE,

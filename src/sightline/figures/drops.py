@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.core import InputError
-from sightline.figures._scored import BEYOND_AXIS, find_dot_limits, one_sentence, place_dot
+from sightline.figures._score_plots import BEYOND_AXIS, find_dot_limits, one_sentence, place_dot
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import Look, counts_words, filled_table, numbers, short_names
 from sightline.figures.panels import bars, legend_beside, name_rows, shifts, text_inches

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError
-from sightline.figures._scored import BEYOND_AXIS, select_axis_values
+from sightline.figures._score_plots import BEYOND_AXIS, select_axis_values
 from sightline.figures._tiles import (
     ANNOTATED,
     KEY,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sightline.core import InputError
-from sightline.figures._scored import GRID
+from sightline.figures._score_plots import GRID
 from sightline.figures.style import BLACK, GREY, axes_for, house_style, new_figure
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.attribution.prototypes.dropping import largest_drops
 from sightline.attribution.prototypes.nature import ALL
+from sightline.attribution.prototypes.score_drops import largest_drops
 from sightline.core import InputError
-from sightline.figures._scored import fit, plural, sentences
+from sightline.figures._score_plots import fit, plural, sentences
 from sightline.figures._tiles import Label, Plan, as_map, as_picture, heat, lay_out, show_picture
 from sightline.figures.card import FigureCard
 from sightline.figures.lines import filled_table, numbers, short_names
@@ -344,7 +344,7 @@ def draw_max_drop_distribution(table: Any, *, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     table
-        As in `sightline.attribution.prototypes.dropping`: a row for each image, prototype and
+        As in `sightline.attribution.prototypes.score_drops`: a row for each image, prototype and
         perturbation.
     ax
         Where to draw; a new figure unless given.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError
-from sightline.figures._scored import (
+from sightline.figures._score_plots import (
     GRID,
     are_baselines,
     falls,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from sightline.figures._scored import Numbers
+    from sightline.figures._score_plots import Numbers
     from sightline.figures.lines import Table
 
 __all__ = ["create_methods_ranking_heatmap", "create_metrics_radar_chart"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError, UnknownNameError
-from sightline.figures._scored import (
+from sightline.figures._score_plots import (
     BEYOND_AXIS,
     describe_beyond,
     find_dot_limits,

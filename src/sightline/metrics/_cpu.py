@@ -12,7 +12,7 @@ from sightline.core.threads import by_workers, threads_for
 from sightline.metrics import _kernels as kernels
 from sightline.metrics._border import nonfinite_error
 from sightline.metrics._counts import POINTS, Counts, Plan, RegionCounts, Selected
-from sightline.metrics._sorting import key_sort
+from sightline.metrics._sort import key_sort
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

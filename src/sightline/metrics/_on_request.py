@@ -10,7 +10,7 @@ import numpy as np
 from sightline.core import InputError
 from sightline.core.arrays import Array, namespace, nan_where, share
 from sightline.metrics._border import check_density
-from sightline.metrics._ignored import each_kept, without
+from sightline.metrics._ignore import each_kept, without
 from sightline.metrics._regions import alike
 from sightline.metrics.distribution import soft_target
 from sightline.metrics.fixations import ADVICE, is_made_of_points

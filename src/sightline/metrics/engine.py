@@ -25,7 +25,7 @@ from sightline.metrics._border import (
     resolve_sign,
 )
 from sightline.metrics._counts import Counts, Plan
-from sightline.metrics._ignored import measure_kept, without
+from sightline.metrics._ignore import measure_kept, without
 from sightline.metrics._on_request import Asked, Scene, add_on_request
 from sightline.metrics._regions import RegionTable
 from sightline.metrics.channels import reduce_channels

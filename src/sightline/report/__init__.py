@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sightline.report.detection import write_detection_report
-    from sightline.report.feeding import Choice, Drawn, StoreFigures
+    from sightline.report.figures import Choice, Drawn, StoreFigures
     from sightline.report.missing_labels_page import sparsity_page, write_page
     from sightline.report.one_image import Analysis, analyse
     from sightline.report.write import Report, write_report
 
 _HOME = {
     "Analysis": "one_image",
-    "Choice": "feeding",
-    "Drawn": "feeding",
+    "Choice": "figures",
+    "Drawn": "figures",
     "Report": "write",
-    "StoreFigures": "feeding",
+    "StoreFigures": "figures",
     "analyse": "one_image",
     "sparsity_page": "missing_labels_page",
     "write_detection_report": "detection",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sightline.core import InputError, UnknownNameError
-from sightline.report._feed import direction_of, labelled_images
+from sightline.report._figure_data import direction_of, labelled_images
 from sightline.results._views import full_name
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sightline.report._lines import Lines
-    from sightline.report.feeding import Choice, StoreFigures
+    from sightline.report.figures import Choice, StoreFigures
     from sightline.results._lines import Line
     from sightline.results.map_reader import LineMaps
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.core import SightlineError
 from sightline.core.words import counted
-from sightline.report._feeds_checks import get_layer, named_lines, stored_checks
+from sightline.report._figures_checks import get_layer, named_lines, stored_checks
 from sightline.report.failures import read_failures
 from sightline.report.page import (
     Cell,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from sightline.report.feeding import StoreFigures
+    from sightline.report.figures import StoreFigures
     from sightline.report.scores import Scored
 
     Row = Mapping[Any, Any]
@@ -117,7 +117,7 @@ def read_checks(figures: StoreFigures, scored: Scored) -> Checked:
     scored
         The means of its lines: failures are those of the best.
     """
-    from sightline.report._feeds_checks import _verdicts
+    from sightline.report._figures_checks import _verdicts
     from sightline.results.faithfulness import faithfulness_table, parts_table
 
     stored, missing = stored_checks(figures), dict[str, str]()

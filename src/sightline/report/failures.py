@@ -11,7 +11,7 @@ from sightline.report.page import Cell, Head, figure_cell, spanned, table_html
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sightline.report.feeding import StoreFigures
+    from sightline.report.figures import StoreFigures
     from sightline.report.scores import Scored
 
 __all__ = ["failures_html", "read_failures"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sightline.core import SightlineError
 from sightline.core.words import counted
 from sightline.report import words
-from sightline.report._feeds_checks import get_layer
+from sightline.report._figures_checks import get_layer
 from sightline.report.checks import Checked, sanity_words
 from sightline.report.words import Finding, Gap, Score, interval_words, number
 from sightline.results import BaselineComparison

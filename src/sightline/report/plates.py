@@ -13,9 +13,9 @@ from sightline.core import SightlineError
 from sightline.data import write_csv
 from sightline.figures.cards import FIGURES
 from sightline.figures.style import FORMATS, save
-from sightline.report._feeds_checks import checked_models
-from sightline.report._feeds_prototypes import PROTOTYPE_FIGURES, holding_benchmarks
-from sightline.report.feeding import Choice
+from sightline.report._figures_checks import checked_models
+from sightline.report._figures_prototypes import PROTOTYPE_FIGURES, holding_benchmarks
+from sightline.report.figures import Choice
 from sightline.report.page import data_uri, inline_svg
 from sightline.results import detection_names
 from sightline.results.prototypes import benchmark_names
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from sightline.report.feeding import Drawn, StoreFigures
+    from sightline.report.figures import Drawn, StoreFigures
     from sightline.report.scores import Scored
 
 __all__ = [

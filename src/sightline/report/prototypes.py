@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.core import SightlineError
 from sightline.core.words import counted
-from sightline.report._feeds_prototypes import opened_benchmark
+from sightline.report._figures_prototypes import opened_benchmark
 from sightline.report.page import (
     Cell,
     Head,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sightline.attribution.prototypes.nature import Premise
-    from sightline.report.feeding import StoreFigures
+    from sightline.report.figures import StoreFigures
     from sightline.results.prototypes import StoredBenchmark
 
     Row = Mapping[Any, Any]

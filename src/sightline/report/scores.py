@@ -13,7 +13,7 @@ from sightline.metrics import METRICS
 from sightline.report._lines import choose_lines
 from sightline.results._catalogue import BASELINE
 from sightline.results._views import Name
-from sightline.results.comparing import paired_figures
+from sightline.results.comparison import paired_figures
 from sightline.results.leaderboard import QUARTILES, ranked
 
 if TYPE_CHECKING:

@@ -14,16 +14,16 @@ from uuid import uuid4
 from sightline.core import InputError
 from sightline.data import write_csv
 from sightline.figures.style import FORMATS
-from sightline.report._feeds_checks import compare_predictions
+from sightline.report._figures_checks import compare_predictions
 from sightline.report.checks import read_checks
-from sightline.report.drawing import Drawing
-from sightline.report.feeding import Choice, StoreFigures
+from sightline.report.figures import Choice, StoreFigures
 from sightline.report.findings import find, guide_rules
 from sightline.report.methods_text import methods_text
 from sightline.report.page import data_uri, page_html
 from sightline.report.plates import DIGITS, Saving, example_figures, wanted_figures
 from sightline.report.prototypes import in_short, read_benchmarks
 from sightline.report.references import bibtex
+from sightline.report.renderer import Drawing
 from sightline.report.scores import read_scores
 from sightline.report.sections import Content, sections_of
 from sightline.report.tables import detailed_results, summary_results, table_one

@@ -8,7 +8,7 @@ from sightline.core import InputError
 from sightline.metrics import METRICS
 from sightline.results._missing_label_inputs import line_columns
 from sightline.results._wording import beside
-from sightline.results.comparing import paired_figures
+from sightline.results.comparison import paired_figures
 from sightline.results.leaderboard import find_warnings, list_map_keys, so_far, with_note
 from sightline.stats._flips import FEWEST
 

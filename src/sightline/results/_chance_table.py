@@ -18,7 +18,7 @@ from sightline.results._wording import line_name
 from sightline.results.leaderboard import layer_column
 from sightline.stats.corrections import benjamini_hochberg, holm
 from sightline.stats.nulls import CROSS, TORUS
-from sightline.stats.paired import max_t_pvalues
+from sightline.stats.paired_tests import max_t_pvalues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

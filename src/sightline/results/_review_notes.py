@@ -9,7 +9,7 @@ import numpy as np
 
 from sightline.annotation.events import same_person
 from sightline.annotation.gold import FORMAT, Gold, is_drawn_from, strata_of
-from sightline.annotation.reviewed import shared_models
+from sightline.annotation.review_results import shared_models
 from sightline.core import InputError
 from sightline.results._views import full_name
 

@@ -15,7 +15,7 @@ from sightline.results._missing_label_inputs import mean, or_none
 from sightline.results.checked_layers import add_best_layers
 from sightline.results.leaderboard import layer_column, so_far, with_note
 from sightline.stats.confidence import intervals
-from sightline.stats.paired import compare_family
+from sightline.stats.paired_tests import compare_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

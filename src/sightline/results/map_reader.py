@@ -20,7 +20,7 @@ from sightline.study.plan.images import (
 )
 from sightline.study.plan.plan import Chunk, Plan, Task, chunk_of
 from sightline.study.plan.sources import Scoring, Source
-from sightline.study.worker.scoring import scenes_of, view_of
+from sightline.study.worker.scores import scenes_of, view_of
 from sightline.study.worker.worker import Worker
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sightline.results._pair_tables import deltas_tables
 from sightline.results._review_notes import gold_strata, warnings_of
 from sightline.results._score_tables import divergence_table, dropout_table, lines_table
 from sightline.results.annotation_sets import check_fit, open_other, result_lines, sets_of
-from sightline.results.comparing import compare_with_baseline
+from sightline.results.comparison import compare_with_baseline
 from sightline.results.configuration_scores import Measurer
 from sightline.results.leaderboard import find_warnings, layer_column, list_map_keys, so_far
 from sightline.results.map_reader import open_scenes

@@ -11,7 +11,7 @@ from sightline.metrics import score_maps
 from sightline.results._grids import spread_over
 from sightline.results.map_reader import _ignored
 from sightline.results.scored_map import one_map, span_of
-from sightline.study.worker.scoring import scenes_of, view_of
+from sightline.study.worker.scores import scenes_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sightline.results.scored_map import MapKey, OneMap, Rule
     from sightline.store.shards import StoredMaps
     from sightline.study.plan.sources import Source
-    from sightline.study.worker.scoring import Scene
+    from sightline.study.worker.scores import Scene
 
     # By layer and head.
     Spans = dict[tuple[int | None, int | None], tuple[float, float]]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sightline.attribution.prototypes.dropping import GlobalStats
     from sightline.attribution.prototypes.nature import Effect, Premise
+    from sightline.attribution.prototypes.score_drops import GlobalStats
     from sightline.study.config.benchmark import Benchmark
 
 __all__ = [
@@ -241,7 +241,7 @@ class StoredBenchmark:
 
     def global_stats(self) -> GlobalStats:
         """Return covered prototypes and mean focused drops: see `nature.global_stats`."""
-        from sightline.attribution.prototypes.dropping import global_stats
+        from sightline.attribution.prototypes.score_drops import global_stats
 
         return global_stats(self._asked())
 

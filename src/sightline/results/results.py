@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from sightline.core import InputError
 from sightline.core.choices import By
 from sightline.metrics import METRICS
-from sightline.results import breakdowns, checks, comparing, curves, heads, images, leaderboard
+from sightline.results import breakdowns, checks, comparison, curves, heads, images, leaderboard
 from sightline.results._html import show_html, show_text
 from sightline.results._sums import sum_up
 from sightline.results._tables import Progress, Tables
@@ -217,7 +217,7 @@ class Results:
         found = sum_up(tables, [name], where)[name]
         frame = leaderboard.leaderboard(tables, name, where, layer, pooled, found)
         return _add_best_baseline(
-            frame, comparing.compare_best(tables, name, where, layer, pooled, found)
+            frame, comparison.compare_best(tables, name, where, layer, pooled, found)
         )
 
     def compare_best(
@@ -247,7 +247,7 @@ class Results:
         pooled = method if method in ("best", "split") else None
         name = self._tables.name(metric)
         where = self._where(model, None if pooled else method, layer, target, head=head, seed=seed)
-        return comparing.compare_best(self._tables, name, where, layer, pooled)
+        return comparison.compare_best(self._tables, name, where, layer, pooled)
 
     def layer_progression(
         self,
@@ -275,7 +275,7 @@ class Results:
         found = sum_up(tables, [name], where)[name]
         frame = leaderboard.layer_progression(tables, name, where, found)
         return _add_best_baseline(
-            frame, comparing.compare_best(tables, name, where, "best", None, found)
+            frame, comparison.compare_best(tables, name, where, "best", None, found)
         )
 
     def percentile_sweep(
@@ -506,7 +506,7 @@ class Results:
         given = {"model": model, "method": method, "layer": layer}
         words = {"target": target, "head": head, "seed": seed}
         first, second = (self._side(by, side, given | words) for side in (a, b))
-        return comparing.compare(self._tables, name, (first, second), layer, by)
+        return comparison.compare(self._tables, name, (first, second), layer, by)
 
     def _side(self, by: str, side: str | int, words: dict[str, Any]) -> Where:
         """Check the words that choose one side of a comparison."""

@@ -15,7 +15,7 @@ from sightline.results._check_rows import by_line, framed, of_check, stored_rows
 from sightline.results._missing_label_inputs import mean
 from sightline.results.checked_layers import add_best_layers
 from sightline.results.leaderboard import so_far, with_note
-from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
+from sightline.stats._crossed_means import Crossed, Pairs, crossed_difference, crossed_mean
 from sightline.stats.confidence import interval
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sightline.metrics.selection import Threshold, parse_selection
 from sightline.results._grids import read
 from sightline.results._wording import line_name
 from sightline.results.map_reader import _ignored
-from sightline.study.worker.scoring import scenes_of
+from sightline.study.worker.scores import scenes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sightline.metrics.selection import Sign, Ties
     from sightline.store.shards import StoredMaps
     from sightline.study.plan.sources import Scoring
-    from sightline.study.worker.scoring import Scene
+    from sightline.study.worker.scores import Scene
 
 __all__ = ["MapKey", "OneMap", "Rule", "one_map", "scores_of", "span_of"]
 

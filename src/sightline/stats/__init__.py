@@ -22,7 +22,7 @@ from sightline.stats.nulls import (
     torus_scores,
     torus_shift,
 )
-from sightline.stats.paired import (
+from sightline.stats.paired_tests import (
     Comparison,
     Effect,
     Family,

@@ -14,7 +14,7 @@ from sightline.attribution.methods.colours import Scale, overlay
 from sightline.attribution.methods.picture import arrange_maps, draw_maps
 from sightline.core import InputError
 from sightline.core.geometry import Geometry, fit_geometry
-from sightline.data.drawing import Block, font
+from sightline.data.pictures import Block, font
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

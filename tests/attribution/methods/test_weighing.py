@@ -37,7 +37,7 @@ BOUNDS = {"float32": 1e-5, "bfloat16": 5e-5, "float16": 5e-5}
 @pytest.fixture(scope="module")
 def weigh() -> Iterator[Weigh]:
     """The function whose kernels are interpreted."""
-    with interpreted("sightline.attribution.methods._weighing") as module:
+    with interpreted("sightline.attribution.methods._triton_attention") as module:
         yield module.weigh
 
 

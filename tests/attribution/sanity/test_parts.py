@@ -17,7 +17,7 @@ from sklearn.metrics import average_precision_score
 from sightline import load_dataset
 from sightline.attribution.methods import METHODS, explain
 from sightline.attribution.methods.targets import read_target
-from sightline.attribution.sanity import _asking, parts
+from sightline.attribution.sanity import _outputs, parts
 from sightline.attribution.sanity.parts import FIRST, parts_rows, rank_scores, types_of
 from sightline.attribution.sanity.removal import Covered, Order, Question
 from sightline.attribution.sanity.table import Job
@@ -165,7 +165,7 @@ def known(monkeypatch: pytest.MonkeyPatch, sign: float) -> list[float]:
         flat = tuple((geometry[0].patches(1),) for geometry in maps.geometries)
         return replace(maps, values=tuple(found), geometries=flat)
 
-    monkeypatch.setattr(_asking, "explain", oracle)
+    monkeypatch.setattr(_outputs, "explain", oracle)
     job = ask("demo/cnn", "centre", sign="signed")
     rows = parts_rows(job, samples()[:2])
     assert [row.metric for row in rows[:5]] == list(parts._METRICS)

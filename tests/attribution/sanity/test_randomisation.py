@@ -13,7 +13,7 @@ from torch import nn
 
 from sightline import load_dataset
 from sightline.attribution.methods import METHODS, explain
-from sightline.attribution.sanity import _asking, randomisation
+from sightline.attribution.sanity import _outputs, randomisation
 from sightline.attribution.sanity.randomisation import randomised_rows, reference_rows, steps_of
 from sightline.attribution.sanity.redraw import redrawn
 from sightline.attribution.sanity.similarity import Views, compare, resized
@@ -340,7 +340,7 @@ def test_what_a_method_gives_up_is_undefined_for_that_image_alone(
             raise InputError("its parts do not add up")
         return explain(model, images, method, **other)
 
-    monkeypatch.setattr(_asking, "explain", picky)
+    monkeypatch.setattr(_outputs, "explain", picky)
     rows = _table(randomised_rows(_job("randomisation/full/5"), samples), metric="spearman")
     first, second = rows.values()
     assert np.isnan(first)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
-from sightline.attribution.sanity._filling import filled_in
+from sightline.attribution.sanity._imputation import filled_in
 from sightline.attribution.sanity.removal import (
     Covered,
     Imputed,

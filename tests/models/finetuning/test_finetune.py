@@ -16,9 +16,9 @@ from sightline.core import InputError, MissingPackageError
 from sightline.models import Description, Model, Preprocess, load_model
 from sightline.models.finetuning import Chosen, Settings, choose_images, finetune
 from sightline.models.finetuning.adapters import add_adapters, target_ends
-from sightline.models.finetuning.learning import History, Sight, _schedule, learn_head
 from sightline.models.finetuning.pictures import read_pictures
-from sightline.models.finetuning.saving import replacing_folder
+from sightline.models.finetuning.training import History, Sight, _schedule, learn_head
+from sightline.models.finetuning.variant_folder import replacing_folder
 from sightline.models.recipes import RECIPE, read_recipe
 from sightline.models.variants import ADAPTER, DELTA, HEAD, load_variant, recipes_of
 from tests.attribution.methods.networks import tiny

@@ -25,7 +25,7 @@ from sightline.results.sanity import (
     sanity_table,
     verdict_of,
 )
-from sightline.stats._crossed import Crossed, Pairs, crossed_difference, crossed_mean
+from sightline.stats._crossed_means import Crossed, Pairs, crossed_difference, crossed_mean
 from sightline.study.plan.checks import partners_of
 from tests.results.statistics import check_rows as checked
 

@@ -19,7 +19,7 @@ from sightline.stats.missing_labels import (
     dropout_sweep,
     overlaps,
 )
-from sightline.stats.paired import sign_flip
+from sightline.stats.paired_tests import sign_flip
 
 DRAWS = 25
 

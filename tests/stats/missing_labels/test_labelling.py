@@ -128,9 +128,9 @@ def test_memory_stays_bounded_and_bits_the_same(monkeypatch: pytest.MonkeyPatch)
     labelled = np.tile([True, False, False], 20)
     whole = labelling_looks_random(values, labelled, groups, permutations=999)
     assert labelling_looks_random(values, labelled, groups, permutations=999) == whole
-    from sightline.stats.missing_labels import labelling
+    from sightline.stats.missing_labels import random_labelling
 
-    monkeypatch.setattr(labelling, "_ROOM", 600)
+    monkeypatch.setattr(random_labelling, "_ROOM", 600)
     assert labelling_looks_random(values, labelled, groups, permutations=999) == whole
 
 

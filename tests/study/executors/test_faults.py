@@ -21,7 +21,7 @@ from sightline.core import InputError
 from sightline.store import Store
 from sightline.study import Run, RunError, Shelf, Watch, run_study
 from sightline.study.executors.processes import Died
-from sightline.study.worker.scoring import score_chunk
+from sightline.study.worker.scores import score_chunk
 from tests.study.executors.studies import (
     check_whole,
     given_study,

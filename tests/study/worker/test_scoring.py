@@ -15,8 +15,8 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from sightline.core import Annotation, InputError, Region, row_schema
 from sightline.metrics import METRICS, score_maps, soft_target
 from sightline.store.shards import StoredMaps
-from sightline.study.worker import scoring as module
-from sightline.study.worker.scoring import BadMapError, Scored, rows_per_map, score_chunk
+from sightline.study.worker import scores as module
+from sightline.study.worker.scores import BadMapError, Scored, rows_per_map, score_chunk
 from tests.reference import maps as reference
 from tests.study.worker.scenes import FITS, HEADS, LAYERS, annotation, chunk, scoring, source, way
 

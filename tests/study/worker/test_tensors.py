@@ -17,7 +17,7 @@ from sightline.store.shards import read_maps
 from sightline.study import BadImageError, Worker
 from sightline.study.worker import inputs
 from sightline.study.worker import worker as work
-from sightline.study.worker.scoring import Scored
+from sightline.study.worker.scores import Scored
 from sightline.study.worker.scoring_tensors import Figures, _union
 from sightline.study.worker.tensors import TensorMaps
 from tests.study.studies import SHELF, make_folder, plan_of

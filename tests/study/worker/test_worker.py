@@ -22,7 +22,7 @@ from sightline.store.shards import StoredMaps, read_maps
 from sightline.study import BadImageError, Chunk, Shelf, Study, Task, Worker, plan_study
 from sightline.study.executors.lane import _failed
 from sightline.study.worker import worker as module
-from sightline.study.worker.scoring import Scored
+from sightline.study.worker.scores import Scored
 from sightline.study.worker.worker import _Images
 from tests.study.studies import SHELF, add_maps, make_folder, plan_of
 

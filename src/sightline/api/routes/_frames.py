@@ -18,12 +18,12 @@ from sightline.api.choice import (
 )
 from sightline.api.problems import Refusal, naming, wrong
 from sightline.api.routes._cells import layer_of
-from sightline.api.routes._keeping import keep
+from sightline.api.routes._table_cache import keep
 from sightline.metrics import METRICS
-from sightline.report._feed import directed_metrics
-from sightline.report._feeds_scores import RANKED
+from sightline.report._figure_data import directed_metrics
+from sightline.report._figures_scores import RANKED
 from sightline.report._lines import Lines, lines_where
-from sightline.report.feeding import StoreFigures
+from sightline.report.figures import StoreFigures
 from sightline.report.scores import Scored
 from sightline.results._catalogue import Where
 from sightline.results.leaderboard import (

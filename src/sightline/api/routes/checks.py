@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 
 from sightline.api.problems import PROBLEMS, Refusal, not_found
 from sightline.api.routes._cells import point, read_note, records, to_table
-from sightline.api.routes._checked import (
+from sightline.api.routes._check_tables import (
     STUDIED,
     AskedRedraw,
     CheckParamsDep,

@@ -13,8 +13,8 @@ from sightline.api.choice import AskedMap, AskedTable, MapWords, TableWords, cho
 from sightline.api.problems import PROBLEMS, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import layer_of, read_note, records
-from sightline.api.routes._keeping import keep
 from sightline.api.routes._single import map_of
+from sightline.api.routes._table_cache import keep
 from sightline.api.routes.maps import BINARY, map_bytes, plain_header
 from sightline.api.schemas import Choice, Comparison, ComparisonLine, Shift
 from sightline.api.state import Here, Served

@@ -12,8 +12,8 @@ from sightline.api.choice import AskedTable, Chosen, MetricWord, TableWords, cho
 from sightline.api.problems import PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import layer_of, plain, read_note, records
-from sightline.api.routes._checked import CheckWords, filled, frame_of, kept_lines, line_key
-from sightline.api.routes._keeping import keep
+from sightline.api.routes._check_tables import CheckWords, filled, frame_of, kept_lines, line_key
+from sightline.api.routes._table_cache import keep
 from sightline.api.schemas import (
     AccuracyLine,
     AgreementLine,

@@ -25,8 +25,8 @@ from sightline.api.routes.system import study_yaml
 from sightline.api.state import Here, Served
 from sightline.core import SightlineError
 from sightline.data import CSVWriter, write_csv
-from sightline.report.feeding import Choice as FigureChoice
-from sightline.report.feeding import Drawn, StoreFigures
+from sightline.report.figures import Choice as FigureChoice
+from sightline.report.figures import Drawn, StoreFigures
 from sightline.report.plates import DIGITS
 from sightline.report.scores import read_scores
 from sightline.report.tables import detailed_results, summary_results, table_one

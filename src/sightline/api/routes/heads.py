@@ -20,8 +20,8 @@ from sightline.api.choice import (
 from sightline.api.problems import PROBLEMS, Refusal, naming, not_found, wrong
 from sightline.api.routes._cells import read_note, records
 from sightline.api.routes._frames import asked, board
-from sightline.api.routes._keeping import keep
 from sightline.api.routes._single import number
+from sightline.api.routes._table_cache import keep
 from sightline.api.routes.tables import LeastWord
 from sightline.api.schemas import (
     Choice,

@@ -13,7 +13,7 @@ from PIL import Image
 from sightline.api.binary import MEDIA_TYPE, encode_map
 from sightline.api.choice import AskedMap, MapWords, choose_map
 from sightline.api.colours import Palette
-from sightline.api.drawing import coloured, mixed, outlined, to_png
+from sightline.api.pictures import coloured, mixed, outlined, to_png
 from sightline.api.problems import PROBLEMS, of_store, picture
 from sightline.api.routes._at_once import answered, map_there
 from sightline.api.routes._single import map_of, on_demand

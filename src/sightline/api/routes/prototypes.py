@@ -9,7 +9,6 @@ from fastapi import APIRouter, Path
 
 from sightline.api.problems import PROBLEMS, Refusal, not_found, of_store
 from sightline.api.routes._cells import plain
-from sightline.api.routes._keeping import keep
 from sightline.api.routes._prototype_words import (
     cautions,
     nature_words,
@@ -17,6 +16,7 @@ from sightline.api.routes._prototype_words import (
     premise_sentence,
     relevance_sentence,
 )
+from sightline.api.routes._table_cache import keep
 from sightline.api.schemas import (
     Answer,
     AttributionInfo,
@@ -483,7 +483,7 @@ def stored_drops(served: Served, found: StoredBenchmark) -> dict[tuple[str, int]
 
 
 def _list_drops(found: StoredBenchmark) -> dict[tuple[str, int], Listed]:
-    from sightline.attribution.prototypes.dropping import drops
+    from sightline.attribution.prototypes.score_drops import drops
 
     listed: dict[tuple[str, int], Listed] = {}
     for row in [] if found.drops is None else found.drops.to_pylist():

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import Response
 
 from sightline.api.choice import read_words
-from sightline.api.drawing import to_png
+from sightline.api.pictures import to_png
 from sightline.api.problems import (
     PROBLEMS,
     SENT,

@@ -12,11 +12,11 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from sightline.annotation.completed import export
+from sightline.annotation.completion import export
 from sightline.annotation.events import Conflict, Event
 from sightline.annotation.review import GoldView, ItemView, Person
 from sightline.api.problems import MEDIA_TYPE, PROBLEMS, SENT, described, not_found, wrong
-from sightline.api.reviewing import Desk, event_of, finite, shape_of, warnings_of
+from sightline.api.review import Desk, event_of, finite, shape_of, warnings_of
 from sightline.api.schemas_review import (
     GoldImage,
     GoldLine,

@@ -14,7 +14,7 @@ from sightline.api.choice import AskedTable, TableWords, find_where, refuse_word
 from sightline.api.problems import BUSY, PROBLEMS, Refusal, naming, of_store, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import records, to_table
-from sightline.api.routes._keeping import keep
+from sightline.api.routes._table_cache import keep
 from sightline.api.schemas import BestBaseline, Sparsity, SparsityProgress
 from sightline.api.state import Here, Served
 from sightline.results._views import Name

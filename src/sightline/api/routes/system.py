@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request
 from sightline import __version__
 from sightline.api.choice import AskedTable, choose_line
 from sightline.api.problems import PROBLEMS, Refusal
-from sightline.api.routes._checked import stored_checks
+from sightline.api.routes._check_tables import stored_checks
 from sightline.api.routes.sparsity import why_no_score
 from sightline.api.schemas import (
     Choice,

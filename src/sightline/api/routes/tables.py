@@ -14,7 +14,7 @@ from sightline.api.choice import AskedTable, TableWords
 from sightline.api.problems import PROBLEMS, wrong
 from sightline.api.routes import _frames as frames
 from sightline.api.routes._cells import layer_of, plain, point, read_note, records
-from sightline.api.routes._keeping import keep
+from sightline.api.routes._table_cache import keep
 from sightline.api.schemas import (
     BestBaseline,
     Breakdown,

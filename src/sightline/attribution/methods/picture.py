@@ -11,7 +11,7 @@ from sightline.attribution.methods.colours import MANY, Scale, covered, overlay
 from sightline.attribution.methods.files import covers_image
 from sightline.attribution.methods.maps import Maps
 from sightline.core import InputError
-from sightline.data.drawing import (
+from sightline.data.pictures import (
     FAINT,
     Block,
     Item,

@@ -9,7 +9,7 @@ from PIL import Image
 
 from sightline.attribution.methods.picture import arrange_maps
 from sightline.attribution.methods.similar import as_region
-from sightline.data.drawing import Block, Item, beside, padded, paint, stacked, text_block
+from sightline.data.pictures import Block, Item, beside, padded, paint, stacked, text_block
 from sightline.models.preprocess import ImageLike, as_image
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def weighted_rows(heads: Heads, rows: Tensor, gradient: Tensor | None = None) ->
     Tensor (batch, heads, m, tokens)
     """
     if gradient is None and heads.mask is None and _has_kernels(heads.query):
-        from sightline.attribution.methods._weighing import weigh
+        from sightline.attribution.methods._triton_attention import weigh
 
         with torch.cuda.device(heads.query.device):
             return weigh(heads.query, heads.key, heads.scale, rows)

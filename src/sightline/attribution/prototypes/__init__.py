@@ -17,13 +17,6 @@ if TYPE_CHECKING:
         scaled_values,
     )
     from sightline.attribution.prototypes.cabrnet import read_projection
-    from sightline.attribution.prototypes.dropping import (
-        GlobalStats,
-        LargestDrop,
-        drops,
-        global_stats,
-        largest_drops,
-    )
     from sightline.attribution.prototypes.local import (
         Perturbed,
         class_score,
@@ -56,6 +49,13 @@ if TYPE_CHECKING:
     )
     from sightline.attribution.prototypes.quick import quickened
     from sightline.attribution.prototypes.relevance import Relevance, counted_of, segmentation_of
+    from sightline.attribution.prototypes.score_drops import (
+        GlobalStats,
+        LargestDrop,
+        drops,
+        global_stats,
+        largest_drops,
+    )
     from sightline.attribution.prototypes.views import (
         box_to_percentile,
         crop_to_percentile,
@@ -69,8 +69,8 @@ _HOME = {
     "Attributed": "attribution",
     "AttributionSpec": "attribution",
     "Effect": "nature",
-    "GlobalStats": "dropping",
-    "LargestDrop": "dropping",
+    "GlobalStats": "score_drops",
+    "LargestDrop": "score_drops",
     "Matches": "matches",
     "Nearest": "matches",
     "PERTURBATIONS": "perturbations",
@@ -89,11 +89,11 @@ _HOME = {
     "counted_of": "relevance",
     "crop_to_percentile": "views",
     "default_perturbations": "perturbations",
-    "drops": "dropping",
+    "drops": "score_drops",
     "effects": "nature",
-    "global_stats": "dropping",
+    "global_stats": "score_drops",
     "heatmap": "views",
-    "largest_drops": "dropping",
+    "largest_drops": "score_drops",
     "find_matches": "matches",
     "natures": "nature",
     "nearest_images": "matches",

@@ -1,6 +1,6 @@
 """What the similarity to prototypes is made of: drops of scores, and what they are worth.
 
-Tables are those of `sightline.attribution.prototypes.dropping`. The unit is the image: intervals
+Tables are those of `sightline.attribution.prototypes.score_drops`. The unit is the image: intervals
 and tests take images as drawn at random, with all their rows.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sightline.attribution.prototypes.dropping import Floats, Rows, read_rows
+from sightline.attribution.prototypes.score_drops import Floats, Rows, read_rows
 from sightline.core import UnknownNameError
 from sightline.stats import holm, interval, intervals
 from sightline.stats._flips import flip_pvalues

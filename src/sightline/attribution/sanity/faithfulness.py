@@ -64,7 +64,7 @@ from sightline.attribution.methods.gradient import plain_image
 from sightline.attribution.methods.methods import METHODS, Method, Request
 from sightline.attribution.methods.perturbation import Probability, cover_of
 from sightline.attribution.methods.targets import Classes, Goal, needs_classes, read_target
-from sightline.attribution.sanity._asking import check_own_maps
+from sightline.attribution.sanity._outputs import check_own_maps
 from sightline.attribution.sanity.removal import (
     Covered,
     Imputed,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.attribution.methods import METHODS
-from sightline.attribution.sanity._asking import check_own_maps, explained, predicted
+from sightline.attribution.sanity._outputs import check_own_maps, explained, predicted
 from sightline.attribution.sanity.removal import read_as
 from sightline.attribution.sanity.table import Row
 from sightline.data.facades import facade_of

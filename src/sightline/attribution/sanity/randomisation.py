@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sightline.attribution.methods import METHODS, explain
-from sightline.attribution.sanity._asking import check_own_maps, explained, predicted
-from sightline.attribution.sanity._prepared import Prepared
+from sightline.attribution.sanity._outputs import check_own_maps, explained, predicted
+from sightline.attribution.sanity._prepared_model import Prepared
 from sightline.attribution.sanity.redraw import redrawing
 from sightline.attribution.sanity.similarity import Views, compare, resized
 from sightline.attribution.sanity.stages import stages_of

@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from sightline.attribution.methods.copies import score_copies
-from sightline.attribution.sanity._filling import filled_in
+from sightline.attribution.sanity._imputation import filled_in
 from sightline.core import InputError
 from sightline.core.choices import SIGNS
 from sightline.core.threads import in_threads, threads_for

@@ -15,7 +15,7 @@ from sightline.data.dataset import from_annotations
 from sightline.data.facades.dataset import facade_of
 from sightline.data.formats.shapes import encode_rle
 from sightline.data.outputs import replacing
-from sightline.data.writing import write_annotations
+from sightline.data.writers import write_annotations
 
 if TYPE_CHECKING:
     import os

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from sightline.core import InputError, MissingPackageError
-from sightline.models.finetuning.saving import write_tensors
+from sightline.models.finetuning.variant_folder import write_tensors
 from sightline.models.variants import ADAPTER
 
 if TYPE_CHECKING:

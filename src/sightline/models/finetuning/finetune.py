@@ -18,7 +18,9 @@ from sightline.models.finetuning.images import (
     choose_images,
     describe_held_out,
 )
-from sightline.models.finetuning.learning import (
+from sightline.models.finetuning.pictures import Pictures, embeddings_of, read_pictures
+from sightline.models.finetuning.settings import Settings
+from sightline.models.finetuning.training import (
     History,
     Sight,
     learn_head,
@@ -26,14 +28,12 @@ from sightline.models.finetuning.learning import (
     measure,
     reproducible,
 )
-from sightline.models.finetuning.pictures import Pictures, embeddings_of, read_pictures
-from sightline.models.finetuning.saving import (
+from sightline.models.finetuning.variant_folder import (
     check_folder,
     delta_of,
     replacing_folder,
     write_tensors,
 )
-from sightline.models.finetuning.settings import Settings
 from sightline.models.hooks import undisturbed
 from sightline.models.recipes import RECIPE, Recipe, read_recipe
 from sightline.models.variants import (

@@ -13,10 +13,10 @@ from sightline.stats.missing_labels.dropout import (
     dropout_bands,
     dropout_sweep,
 )
-from sightline.stats.missing_labels.labelling import LabellingTest, labelling_looks_random
 from sightline.stats.missing_labels.overlap import Atoms, Overlaps, atoms_of, image_atoms, overlaps
 from sightline.stats.missing_labels.ppi import PPI, Estimate, Joined, joined, ppi_mean
 from sightline.stats.missing_labels.pu import PU, PUBand, pu_band, pu_iou
+from sightline.stats.missing_labels.random_labelling import LabellingTest, labelling_looks_random
 from sightline.stats.missing_labels.regions import (
     Divergence,
     bbox_recall,

@@ -14,7 +14,7 @@ from sightline.stats._given import floats
 from sightline.stats._images import numbered, plain_labels
 from sightline.stats.confidence import interval
 from sightline.stats.missing_labels.ppi import ppi_mean
-from sightline.stats.paired import sign_flip
+from sightline.stats.paired_tests import sign_flip
 from sightline.stats.power import compute_detectable_difference, compute_detectable_mean
 
 if TYPE_CHECKING:

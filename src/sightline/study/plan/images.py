@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from sightline.annotation.reviewed import Reviewed
+    from sightline.annotation.review_results import Reviewed
     from sightline.core import Annotation, Region, Sample
     from sightline.data.dataset import Dataset
     from sightline.study import Data
@@ -68,7 +68,7 @@ def study_dataset(data: Data, reviewed: Reviewed | None = None) -> Dataset:
 
 def _check_same(data: Data, reviewed: Reviewed) -> None:
     """Raise where images of a review are others, though they have the same names."""
-    from sightline.annotation.reviewed import other_images
+    from sightline.annotation.review_results import other_images
 
     if why := other_images(reviewed.facts["data"], {"name": data.name, "seed": data.seed}):
         raise InputError(f"data: review: {data.review}: {why}: their images are not the same")
@@ -78,7 +78,7 @@ def reviewed_of(data: Data) -> Reviewed | None:
     """Return what the review came to that a study asks for; None where it asks for none."""
     if data.annotations == "given" or data.review is None:
         return None
-    from sightline.annotation.reviewed import read_reviewed
+    from sightline.annotation.review_results import read_reviewed
 
     with located("data: review"):
         return read_reviewed(data.review, data.annotations)

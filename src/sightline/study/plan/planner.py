@@ -9,17 +9,17 @@ from sightline.study.plan.checks import check_notes, check_sources, checked_imag
 from sightline.study.plan.images import Cards, file_pixels, read_cards, reviewed_of, study_dataset
 from sightline.study.plan.methods import LeftOut, method_sources, model_name, variant_name
 from sightline.study.plan.plan import Plan, chunked
-from sightline.study.plan.precomputed import given_source
+from sightline.study.plan.precomputed_maps import given_source
 from sightline.study.plan.sources import Scoring, Source
 from sightline.study.worker.model_cache import Shelf
-from sightline.study.worker.scoring import rows_per_map
+from sightline.study.worker.scores import rows_per_map
 from sightline.study.worker.streams import stays_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sightline.annotation.reviewed import Reviewed
+    from sightline.annotation.review_results import Reviewed
     from sightline.data.dataset import Dataset
     from sightline.study import ModelEntry, Study
     from sightline.study.plan.images import Card
@@ -131,7 +131,7 @@ def _review(
     """Return what is kept of a review, and what is to be told of it."""
     if reviewed is None:
         return None, []
-    from sightline.annotation.reviewed import shared_models
+    from sightline.annotation.review_results import shared_models
 
     # Maps made elsewhere may name their model; their digest is that of the maps.
     evaluated = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.data.mapfiles import match_images, open_maps
 from sightline.study.plan.plan import Chunk, Plan, Task
-from sightline.study.worker.scoring import rows_per_map
+from sightline.study.worker.scores import rows_per_map
 from sightline.study.worker.threads import planned_threads
 from sightline.study.worker.worker import Checked, Worker
 

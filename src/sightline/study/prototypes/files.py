@@ -55,7 +55,7 @@ def _global_stats(plan: BenchmarkPlan, drops: pa.Table) -> pa.Table:
     """Return statistic, perturbation, value: the prototypes covered, the mean focused drops."""
     import pyarrow as pa
 
-    from sightline.attribution.prototypes.dropping import global_stats
+    from sightline.attribution.prototypes.score_drops import global_stats
 
     found = global_stats(drops)
     rows: list[tuple[str, str | None, float]] = [

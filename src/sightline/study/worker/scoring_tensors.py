@@ -13,7 +13,7 @@ from sightline.core.geometry.tensors import tensors_to_image
 from sightline.metrics._regions import RegionTable
 from sightline.metrics._rows import fetch
 from sightline.metrics._torch import sent
-from sightline.study.worker.scoring import (
+from sightline.study.worker.scores import (
     Line,
     Scored,
     call,

@@ -20,7 +20,7 @@ from sightline.store.shards import StoredMaps, read_maps, write_maps, write_rows
 from sightline.study.plan.checks import checked_rows, partners_of, rows_table
 from sightline.study.worker.inputs import Shown, on_device
 from sightline.study.worker.model_cache import Shelf
-from sightline.study.worker.scoring import Scored, score_chunk, summarise_views
+from sightline.study.worker.scores import Scored, score_chunk, summarise_views
 from sightline.study.worker.streams import aside, stays_on
 from sightline.study.worker.tensors import TensorMaps, tensor_maps
 
@@ -365,7 +365,7 @@ class Worker:
 
     def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored | Figures:
         """Return the rows and curves of a task, or the figures that `write` makes them of."""
-        from sightline.study.worker.scoring import BadMapError, no_curves
+        from sightline.study.worker.scores import BadMapError, no_curves
 
         if isinstance(maps, Checked):
             rows = rows_table(self.source(task), self.plan.scoring, maps.rows)
