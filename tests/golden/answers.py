@@ -23,8 +23,8 @@ _DIFF_LINES = 30
 _VERSIONS = "torch|numpy|python|transformers|platform|machine|host|cpu|captum|pyarrow|duckdb"
 _MASKS = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z| ?UTC|[+-]\d\d:\d\d)?", "<time>"),
-    (r'"git": (?:"[0-9a-f]{40}"|null)', '"git": "<commit>"'),
-    (r"\b[0-9a-f]{40}\b", "<commit>"),
+    (r'"git": (?:"[0-9a-f]{40}(?:\+changes)?"|null)', '"git": "<commit>"'),
+    (r"\b[0-9a-f]{40}\b(?:\+changes)?", "<commit>"),
     (r"(?<=\")\d{4}-\d\d-\d\d(?=\")", "<date>"),
     (r'("(?:seconds|took|bytes|load_seconds)": )[\d.e+-]+', r"\1<number>"),
     (rf'("(?:{_VERSIONS})": )"[^"]*"', r'\1"<version>"'),
