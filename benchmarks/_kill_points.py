@@ -10,6 +10,7 @@ import os
 import signal
 from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,7 +176,10 @@ class _StudyKiller:
         self, study: Study, folder: Path, chance: np.random.Generator, result: PointResult
     ) -> None:
         self.study, self.folder, self.chance, self.result = study, folder, chance, result
-        self.calm = contents(folder / "calm" / study.name)
+        store = folder / "calm" / study.name
+        self.calm = contents(store)
+        self.done = result.point.startswith("cache:")  # all else is stored by then
+        self.scores = ask(lambda: _hash_scores(store)) if self.done else ""
 
     def kill(self, count: int, times: int) -> PointResult:
         """Kill `count` runs, each at one of the times that a run comes to the point."""
@@ -197,7 +201,17 @@ class _StudyKiller:
             self.result.parts += parts(out)
             damaged = ask(lambda: _find_damaged(out / self.study.name))
             self.result.differences += [f"{name} is damaged after the kill" for name in damaged]
+        if killed and self.done:
+            self._read(out / self.study.name)
         return killed
+
+    def _read(self, store: Path) -> None:
+        """Compare what a reader finds after a kill, when all but the cache is stored."""
+        stored = contents(store)
+        names = {k for k, _ in stored.items() ^ self.calm.items() if not k.endswith(".part")}
+        self.result.differences += [f"{name} after the kill" for name in sorted(names)]
+        if ask(lambda: _hash_scores(store)) != self.scores:
+            self.result.differences.append("readers find other scores after the kill")
 
     def _compare(self, out: Path) -> None:
         """Bring a run to its end and compare each file."""
@@ -219,8 +233,34 @@ def _finish(study: Study, out: Path) -> list[str]:
     """Run a study to its end; return what is wrong with its files."""
     from sightline.store.verify import verify_store
 
-    verified = verify_store(run(study, out))
-    return [*verified.damaged, *verified.missing, *verified.foreign, *verified.left, *verified.bare]
+    store = run(study, out)
+    found = verify_store(store)
+    bad = [*found.damaged, *found.missing, *found.foreign, *found.left, *found.bare]
+    return [*bad, *_find_uncached(store)]
+
+
+def _find_uncached(path: Path) -> list[str]:
+    """Return the shards of a finished run whose rows are in no sorted copy."""
+    from sightline.store import open_store
+    from sightline.store.compact import list_files
+
+    store = open_store(path)
+    return [
+        file.relative_to(path).as_posix()
+        for table in ("scores", "region_scores")
+        for file in list_files(store, table, store.tasks())
+        if file.parent != store.cache
+    ]
+
+
+def _hash_scores(store: Path) -> str:
+    """Return a hash of all scores and curves of a run as a reader finds them."""
+    from sightline.results import open_results
+
+    with open_results(store) as results:
+        scores = results.query("SELECT * FROM scores_long ORDER BY ALL").to_csv()
+        curves = results.curves().to_csv()
+    return sha256((scores + curves).encode()).hexdigest()
 
 
 # --- reviews -------------------------------------------------------------------------------------

@@ -99,11 +99,11 @@ def send_garbage(running: Running, secret: str, times: int = 20) -> list[str]:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file."""
+    """Return the SHA-256 of every file but those of `cache/`, which readers may write."""
     return {
         path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.parent.name != "cache"
     }
 
 
@@ -221,7 +221,7 @@ def fuzz(store: Path, review: Path | None, asked: argparse.Namespace) -> Found:
         if review is not None:
             shutil.rmtree(folder / "review")
             shutil.copytree(review, folder / "review")
-        places = [folder, folder / "stores", here, home / ".ssh", copy, copy / "rows"]
+        places = [folder, folder / "stores", here, home / ".ssh", copy, copy / "scores"]
         canaries = Canaries([place / "secret.txt" for place in places])
         return _serve(folder, copy, canaries, proposals, asked)
     finally:

@@ -211,11 +211,14 @@ def warm_up(folder: Path) -> None:
 
 
 def contents(store: Path) -> dict[str, str]:
-    """Return the hash of every file of a store; of the manifest all but the log of its runs."""
+    """Return the hash of every file of a store but for those that are derived from others.
+
+    Of the manifest it leaves out the log of runs.
+    """
     found = {}
     for path in sorted(store.rglob("*")):
         name = path.relative_to(store).as_posix()
-        if path.is_dir() or name == "lock":
+        if path.is_dir() or name == "lock" or name.startswith("cache/"):
             continue
         content = path.read_bytes()
         if name == "manifest.json":
@@ -246,7 +249,7 @@ def where(store: Path, tasks: int) -> str:
     """Say how far a run was that was killed."""
     if not (store / "manifest.json").exists():
         return "before the plan"
-    done = sum(1 for _ in (store / "rows").glob("[!.]*"))
+    done = _count(store / "scores")
     return "after the plan" if not done else ("at the end" if done == tasks else "between tasks")
 
 
@@ -273,7 +276,7 @@ def undisturbed(study: Study, folder: Path) -> Calm:
     stores = [folder / name / study.name for name in seconds]
     if contents(stores[0]) != contents(stores[1]):
         raise RuntimeError("two undisturbed runs differ")
-    tasks = sum(1 for _ in (stores[0] / "rows").iterdir())
+    tasks = _count(stores[0] / "scores")
     return Calm(contents(stores[0]), digest_of(stores[0]), tasks, seconds)
 
 
@@ -395,11 +398,11 @@ def calm_run(study: Study, out: Path, workers: int) -> int:
 
 def killed_run(study: Study, out: Path, workers: int, chance: np.random.Generator) -> int:
     """Kill a run when it has stored some tasks, then let it end; return how often it was killed."""
-    count, rows = 0, out / study.name / "rows"
+    count, scores = 0, out / study.name / "scores"
     for _ in range(2):
-        run, before = program(study, out, workers), _count(rows)
+        run, before = program(study, out, workers), _count(scores)
         while not run.ended(0.01):
-            if _count(rows) > before:
+            if _count(scores) > before:
                 time.sleep(chance.random() * 0.05)
                 run.kill()
                 count += 1
@@ -407,8 +410,8 @@ def killed_run(study: Study, out: Path, workers: int, chance: np.random.Generato
     return count + calm_run(study, out, workers)
 
 
-def _count(rows: Path) -> int:
-    return sum(1 for _ in rows.glob("[!.]*")) if rows.is_dir() else 0
+def _count(folder: Path) -> int:
+    return sum(1 for _ in folder.glob("[!.]*")) if folder.is_dir() else 0
 
 
 # --- damage --------------------------------------------------------------------------------------
@@ -421,7 +424,11 @@ def damage(folder: Path, seed: int) -> list[list[str]]:
     fork(study, folder / "damage").ended(LONG)
     calm = contents(store)
     flips = _flipped(store, chance)
-    harmed = [p for p in sorted(store.glob("*/*")) if p.suffix in (".parquet", ".safetensors")]
+    harmed = [
+        path
+        for path in sorted(store.glob("*/*"))
+        if path.suffix in (".parquet", ".safetensors") and path.parent.name != "cache"
+    ]
     for number, path in enumerate(harmed):
         _harm(path, ("flip", "cut", "blank")[number % 3], chance)
     told = ask(lambda: _verified(store))

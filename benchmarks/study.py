@@ -1,10 +1,10 @@
-"""Studies at scale: cost and memory by the number of images, ten million rows, how to ask them.
+"""Studies at scale: cost and memory by the number of images, ten million scores, how to ask them.
 
     python -m benchmarks.study [--quick] [--markdown]
 
 Maps of 14×14 cells by five methods made elsewhere are scored against ten boxes an image: runs of
 100, 1,000 and 10,000 images, each in a process of its own with one worker. The last one stores ten
-million rows, which are then queried. Seconds are wall clock; of a query the best of three counts.
+million scores, which are then queried. Seconds are wall clock; of a query the best of three counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Target(NamedTuple):
 TARGETS = {
     "cost": Target("cost of an image, 1,000 to 10,000 over 100 to 1,000", "×", 1.1),
     "memory": Target("memory of an image, 1,000 to 10,000 over 100 to 1,000", "×", 1.1),
-    "bytes": Target("bytes of a row on disk", "B", 12),
+    "bytes": Target("bytes of a score on disk", "B", 12),
     "group": Target("mean of every score by model, method, metric, threshold", "s", 2),
     "image": Target("every score of one image", "ms", 60),
 }
@@ -91,7 +91,7 @@ def run(study: Path, out: Path) -> dict[str, float]:
     done = run_study(load_study(study), out, workers=1)
     seconds = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"seconds": seconds, "bytes": peak, "rows": done.rows}
+    return {"seconds": seconds, "bytes": peak, "scores": done.rows}
 
 
 def ask(study: Path, out: Path) -> dict[str, float]:
@@ -101,19 +101,20 @@ def ask(study: Path, out: Path) -> dict[str, float]:
 
     store = out / "scale"
     with open_results(store) as results:
-        (rows,) = results.query("SELECT count(*) AS n FROM rows")["n"]
-        group = "SELECT model, method, metric, threshold, avg(value) FROM rows GROUP BY ALL"
-        median = "SELECT method, metric, threshold, median(value) FROM rows GROUP BY ALL"
+        (scores,) = results.query("SELECT count(*) AS n FROM scores_long")["n"]
+        group = "SELECT model, method, metric, threshold, avg(value) FROM scores_long GROUP BY ALL"
+        median = "SELECT method, metric, threshold, median(value) FROM scores_long GROUP BY ALL"
         found = {
             "group": best(lambda: results.query(group)),
             "median": best(lambda: results.query(median)),
             "leaderboard": best(results.leaderboard),
             "image": 1000 * best(lambda: results.image("image-00001.png")),
         }
-    size = sum(path.stat().st_size for path in (store / "rows").iterdir())
+    folders = (store / "scores", store / "region_scores")
+    size = sum(path.stat().st_size for folder in folders for path in folder.iterdir())
     begun = time.perf_counter()
     results_digest(store)
-    return found | {"digest": time.perf_counter() - begun, "rows": rows, "bytes": size / rows}
+    return found | {"digest": time.perf_counter() - begun, "scores": scores, "bytes": size / scores}
 
 
 def best(call: Callable[[], Any]) -> float:
@@ -173,9 +174,9 @@ def verdicts(runs: dict[int, dict[str, float]], answers: dict[str, float]) -> li
 
 def costs(runs: dict[int, dict[str, float]]) -> list[list[str]]:
     """A line per run."""
-    found = [["images", "maps", "rows", "seconds", "ms an image", "peak MB"]]
+    found = [["images", "maps", "scores", "seconds", "ms an image", "peak MB"]]
     for size, one in runs.items():
-        cells = [f"{size:,}", f"{size * METHODS:,}", f"{one['rows']:,.0f}"]
+        cells = [f"{size:,}", f"{size * METHODS:,}", f"{one['scores']:,.0f}"]
         each = 1000 * one["seconds"] / size
         found.append([*cells, f"{one['seconds']:.2f}", f"{each:.2f}", f"{one['bytes'] / 1e6:.0f}"])
     return found
@@ -192,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for lines in (verdicts(runs, answers), costs(runs)):
         print(f"\n{table(lines, markdown=options.markdown)}")
     more = ("median", "leaderboard", "digest")
-    print(f"\n{answers['rows']:,.0f} rows:", ", ".join(f"{n} {answers[n]:.2f} s" for n in more))
+    print(f"\n{answers['scores']:,.0f} scores:", ", ".join(f"{n} {answers[n]:.2f} s" for n in more))
 
 
 if __name__ == "__main__":

@@ -36,37 +36,44 @@ def test_the_study_has_all_kinds_of_maps(tmp_path: Path) -> None:
     assert not bench.given_study(tmp_path, batch=7).models
 
 
-def test_contents_leave_out_the_log_of_runs_and_nothing_else(store: Store) -> None:
+def test_contents_leave_out_the_log_of_runs_and_what_is_derived(store: Store) -> None:
     before = bench.contents(store.path)
     names = {"manifest.json", "study.yml", "images.parquet", "regions.parquet"}
-    shards = {f"{path.parent.name}/{path.name}" for path in store.path.glob("*/*")}
-    assert set(before) == names | shards
+    files = [path for folder in store.shard_folders for path in folder.iterdir()]
+    assert set(before) == names | {f"{path.parent.name}/{path.name}" for path in files}
     manifest = store.manifest()
     save_json(store.manifest_path, {**manifest, "runs": [*manifest["runs"], {"seconds": 1}]})
     assert bench.contents(store.path) == before
     save_json(store.manifest_path, {**manifest, "threads": 99})
     assert bench.contents(store.path) != before
     save_json(store.manifest_path, manifest)
-    half = store.rows / ".a.part"
+    half = store.scores / ".a.part"
     half.write_text("half")
     assert bench.parts(store.path) == 1
     assert bench.contents(store.path) != before
     half.unlink()
+    assert {path.stem for path in store.cache.iterdir()} == {
+        "scores-000000",
+        "region_scores-000000",
+    }
+    (store.cache / "scores-000000.parquet").rename(store.cache / "region_scores-000009.parquet")
+    assert bench.contents(store.path) == before
+    (store.cache / "region_scores-000009.parquet").rename(store.cache / "scores-000000.parquet")
 
 
 def test_where_a_kill_fell(store: Store, tmp_path: Path) -> None:
-    tasks = len(list(store.rows.iterdir()))
+    tasks = len(list(store.scores.iterdir()))
     assert bench.where(tmp_path, tasks) == "before the plan"
     assert bench.where(store.path, tasks) == "at the end"
     assert bench.where(store.path, tasks + 1) == "between tasks"
-    (tmp_path / "rows").mkdir()
+    (tmp_path / "scores").mkdir()
     (tmp_path / "manifest.json").touch()
     assert bench.where(tmp_path, tasks) == "after the plan"
 
 
 @pytest.mark.parametrize("how", ["flip", "cut", "blank"])
 def test_files_are_harmed(store: Store, how: str) -> None:
-    path = min(store.rows.iterdir())
+    path = min(store.scores.iterdir())
     whole = path.read_bytes()
     for seed in range(20):
         bench._harm(path, how, np.random.default_rng(seed))
@@ -78,7 +85,7 @@ def test_files_are_harmed(store: Store, how: str) -> None:
 def test_a_flip_that_nobody_notices_is_an_error(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = len(bench.contents(store.path)) - 1  # the study has no checksum
+    files = len(bench.contents(store.path)) - 1 + 2  # the study has no checksum, copies have
     assert bench._flipped(store.path, np.random.default_rng(0)) == 200 * files
     monkeypatch.setattr("sightline.store.checksums.check_content", lambda *_: "sound")
     with pytest.raises(RuntimeError, match="was flipped, and nobody noticed"):
@@ -94,10 +101,10 @@ def test_a_full_disk_must_be_told_as_one() -> None:
 def test_kills_at_points_that_change_something_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results = [PointResult("rows:half", 10, 4, 9, 120), PointResult("maps:half", 10, 2, 10, 90)]
+    results = [PointResult("scores:half", 10, 4, 9, 120), PointResult("maps:half", 10, 2, 10, 90)]
     monkeypatch.setattr(_kill_points, "kill_at_points", lambda *_: results)
     assert bench.points(tmp_path, 10, 0)[1:] == [
-        ["rows:half", "10", "4", "9", "120", "0"],
+        ["scores:half", "10", "4", "9", "120", "0"],
         ["maps:half", "10", "2", "10", "90", "0"],
         ["all", "20", "6", "19", "210", "0"],
     ]

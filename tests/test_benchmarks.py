@@ -140,8 +140,8 @@ def test_targets_of_data_sets_are_met_or_missed() -> None:
 
 def test_studies_are_measured_and_asked() -> None:
     runs, answers = study_bench.measure([2, 4, 8])
-    assert [one["rows"] for one in runs.values()] == [5 * size * (21 + 18 * 10) for size in runs]
-    assert answers["rows"] == runs[8]["rows"]
+    assert [one["scores"] for one in runs.values()] == [5 * size * (21 + 18 * 10) for size in runs]
+    assert answers["scores"] == runs[8]["scores"]
     wanted = [line[0] for line in study_bench.verdicts(runs, answers)[1:]]
     assert wanted == [target.text for target in study_bench.TARGETS.values()]
     assert len(study_bench.costs(runs)) == 4

@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from sightline.api import schemas
-from sightline.core import row_schema
+from sightline.results import open_results
+from sightline.store.schema import (
+    build_checks_schema,
+    build_region_scores_schema,
+    build_scores_schema,
+)
 from sightline.study import Study
 from sightline.study.config.benchmark import Benchmark
+from tests.results.stores import make_store
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "glossary.md").read_text("utf-8")
@@ -37,8 +43,20 @@ def test_every_line_is_a_word_its_meaning_and_its_names() -> None:
 
 
 def test_no_column_and_no_key_is_missing() -> None:
-    assert set(row_schema().names) <= names("column")
+    schemas = (
+        build_scores_schema(()),
+        build_region_scores_schema(()),
+        build_checks_schema((), ()),
+    )
+    assert {name for schema in schemas for name in schema.names} <= names("column")
     assert set(Study.model_fields) <= names("key")
+
+
+def test_no_column_of_the_view_with_a_row_per_score_is_missing(tmp_path: Path) -> None:
+    with open_results(make_store(tmp_path / "run").path) as results:
+        columns = results.query("DESCRIBE scores_long")["column_name"]
+    assert len(columns) == 22
+    assert set(columns) <= names("column")
 
 
 def test_keys_are_those_of_files() -> None:

@@ -97,7 +97,7 @@ def test_a_kept_answer_is_the_same_to_the_byte(client: TestClient) -> None:
 
 
 def test_answers_follow_a_store_that_grows(copy: Path, at_once: None) -> None:
-    moved = sorted((copy / "rows").iterdir())[-1]
+    moved = sorted((copy / "scores").iterdir())[-1]
     away = copy.parent / moved.name
     moved.rename(away)
     with TestClient(create_app(copy), base_url="http://127.0.0.1") as asked:
@@ -113,6 +113,22 @@ def test_answers_follow_a_store_that_grows(copy: Path, at_once: None) -> None:
         assert asked.get("/api/progress").json()["finished"] is True
 
 
+@pytest.mark.parametrize("looks", [False, True])
+def test_parts_may_be_deleted_while_a_store_is_served(
+    copy: Path, client: TestClient, monkeypatch: pytest.MonkeyPatch, looks: bool
+) -> None:
+    """Whether the service looks at its store again before the next answer, or not."""
+    monkeypatch.setattr(Service, "due", lambda _: looks)
+    with TestClient(create_app(copy), base_url="http://127.0.0.1") as asked:
+        assert asked.get("/api/leaderboard").json() == client.get("/api/leaderboard").json()
+        assert list((copy / "cache").glob("*.parquet"))
+        for table in ("leaderboard?metric=coverage", "layers", "percentiles", "ranking", "images"):
+            shutil.rmtree(copy / "cache", ignore_errors=True)
+            answer = asked.get(f"/api/{table}")
+            assert answer.status_code == 200, answer.text
+            assert answer.json() == client.get(f"/api/{table}").json()
+
+
 def test_a_store_that_breaks_leaves_the_last_moment_and_says_so(copy: Path, at_once: None) -> None:
     with TestClient(create_app(copy), base_url="http://127.0.0.1") as asked:
         assert asked.get(URL).status_code == 200
@@ -125,14 +141,17 @@ def test_versions_change_with_what_answers_are_made_of(copy: Path) -> None:
     versions = [store_version(copy)]
     (copy / "lock").write_text("{}")
     (copy / "report").mkdir()
+    (copy / "cache" / "lock").write_text("{}")  # what is derived of the scores changes no answer
+    (copy / "cache" / "scores-000000.parquet").write_text("")
     assert store_version(copy) == versions[0]
     (copy / "reviews.sqlite").write_text("")
     versions.append(store_version(copy))
     (copy / "detection" / "other").mkdir()
     versions.append(store_version(copy))
-    (copy / "rows" / "more.parquet").write_text("")
-    versions.append(store_version(copy))
-    assert len(set(versions)) == 4
+    for folder in ("scores", "region_scores", "checks", "maps"):
+        (copy / folder / "more.parquet").write_text("")
+        versions.append(store_version(copy))
+    assert len(set(versions)) == 7
     assert store_version(copy) == versions[-1]
 
 

@@ -30,6 +30,7 @@ from sightline.results.faithfulness import (
 from sightline.results.map_changes import layer_changes
 from sightline.results.predictions import PREDICTIONS, stored_predictions
 from sightline.results.sanity import cascade_table, sanity_table
+from sightline.store import Store, check_tasks
 from sightline.store.checksums import save_json
 from tests.api.asking import get, refused
 
@@ -136,9 +137,10 @@ def test_a_check_that_was_not_run_is_told_beside_those_that_were(store: Path) ->
 
 
 def test_a_check_that_is_planned_says_how_far_the_study_is(store: Path, results: Results) -> None:
-    for path in (store / "rows").glob("*.parquet"):
-        if path.name in {one.name for one in results._tables.checks}:
-            path.unlink()
+    tasks = list(check_tasks(results.manifest))
+    assert tasks
+    for task in tasks:
+        Store(store).check_file(task).unlink()
     detail = refused(_client(store), "checks/sanity", 409)["detail"]
     assert "randomisation is stored yet" in detail
     assert "tasks are done" in detail

@@ -73,10 +73,13 @@ def test_tables_say_what_the_routes_say(client: TestClient) -> None:
 
 def test_rows_are_all_scores(client: TestClient, served: Served) -> None:
     table = _csv(client, "rows.csv")
-    ((count,),) = served.tables.fetch("SELECT count(*) FROM rows WHERE metric IN "
-                                      "('coverage', 'iou') AND region IS NULL")  # fmt: skip
+    chosen = "metric IN ('coverage', 'iou') AND region IS NULL"
+    found = served.results.query(f"SELECT count(*) AS n FROM scores_long WHERE {chosen}")  # noqa: S608
     kept = table[table["metric"].isin(["coverage", "iou"]) & table["region"].isna()]
-    assert len(kept) == count
+    assert len(kept) == found["n"][0]
+    maps = served.results.scores()
+    names = [name for name in map(str, maps) if name == "coverage" or name.startswith("iou@")]
+    assert len(kept) == len(maps) * len(names)
     assert {"chance", "ceiling", "value"} <= set(table)
 
 

@@ -87,15 +87,13 @@ def test_exemplars_are_the_best_of_a_head(
     assert (found["metric"], found["label"]) == ("iou@90", label)
     assert (found["choice"]["layer"], found["choice"]["head"]) == (2, 1)
     with open_results(api_store) as results:
-        level = "region IS NULL" if label is None else f"regions.label = '{label}'"
+        level = "long.region IS NULL" if label is None else f"regions.label = '{label}'"
         expected = results.query(
-            "SELECT scores.image, scores.region, value FROM scores LEFT JOIN regions "  # noqa: S608
-            "ON regions.image = scores.image AND regions.region = scores.region "
-            "WHERE model = 'demo/vit-dino' AND variant = 'lora' AND method = 'cls' AND layer = 2 "
+            "SELECT long.image, long.region, value FROM scores_long long LEFT JOIN regions "  # noqa: S608
+            "ON regions.image = long.image AND regions.region = long.region "
+            "WHERE model = 'demo/vit-dino@lora' AND method = 'cls' AND layer = 2 "
             f"AND head = 1 AND name = 'iou@90' AND {level} "
-            "ORDER BY value DESC, scores.image, scores.region LIMIT 5".replace(
-                "region IS NULL", "scores.region IS NULL"
-            )
+            "ORDER BY value DESC, long.image, long.region LIMIT 5"
         )
     assert [one["value"] for one in found["items"]] == expected["value"].tolist()
     assert [one["image"] for one in found["items"]] == expected["image"].tolist()

@@ -134,18 +134,20 @@ def _without_some_scores(store: Path, folder: Path, results: Results) -> tuple[P
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from sightline.store.shards import write_rows
+    from sightline.store import write_table
+    from sightline.store.schema import list_score_columns
 
     copy = shutil.copytree(store, folder / "copy")
     spoilt = str(results.images("iou@90")["image"][3])
-    for path in (copy / "rows").iterdir():
+    for path in (*(copy / "scores").iterdir(), *(copy / "region_scores").iterdir()):
         table = pq.read_table(path)
         if table["method"][0].as_py() == "centre" and table["model"][0].as_py() == "demo/cnn":
             hit = pc.equal(table["image"], spoilt)
-            values = pc.if_else(hit, math.nan, table["value"])
-            place = table.schema.get_field_index("value")
-            table = table.set_column(place, "value", pa.chunked_array(values))
-            write_rows(path, table)
+            for name in list_score_columns(table.column_names):
+                values = pc.if_else(hit, math.nan, table[name])
+                place = table.schema.get_field_index(name)
+                table = table.set_column(place, name, pa.chunked_array(values))
+            write_table(path, table, kind=path.parent.name)
     return copy, spoilt
 
 

@@ -19,6 +19,7 @@ from sightline.metrics import METRICS
 from sightline.results import open_results
 from sightline.store import hold
 from sightline.study import Study
+from tests.study.executors.studies import table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +44,9 @@ def study(client: TestClient) -> dict[str, Any]:
 def begun(api_store: Path, tmp_path: Path) -> TestClient:
     """A client of a store of which nothing is stored yet."""
     copy = shutil.copytree(api_store, tmp_path / "begun")
-    shutil.rmtree(copy / "rows")
-    (copy / "rows").mkdir()
+    for folder in ("scores", "region_scores", "checks"):
+        shutil.rmtree(copy / folder)
+        (copy / folder).mkdir()
     return TestClient(create_app(copy), base_url="http://127.0.0.1")
 
 
@@ -88,7 +90,7 @@ def test_progress_of_a_finished_study(client: TestClient, results: Results) -> N
     found = client.get("/api/progress").json()
     assert (found["done"], found["all"]) == tuple(results.progress)
     assert (found["running"], found["finished"]) == (False, True)
-    assert found["rows"] == int(results.query("SELECT count(*) AS n FROM rows")["n"][0])
+    assert found["rows"] == table(results.path).num_rows
     assert found["updated"].endswith("+00:00")
 
 
@@ -102,21 +104,22 @@ def test_progress_counts_what_is_stored_now(api_store: Path, tmp_path: Path) -> 
     copy = shutil.copytree(api_store, tmp_path / "copy")
     with TestClient(create_app(copy), base_url="http://127.0.0.1") as asked:
         whole = asked.get("/api/progress").json()
-        for path in sorted((copy / "rows").iterdir())[:2]:
-            path.unlink()
-        (copy / "rows" / ".half-written.parquet").write_text("")
-        (copy / "rows" / "000000-of-another-plan.parquet").write_text("")
+        for folder in (copy / "scores", copy / "checks"):
+            min(folder.iterdir()).unlink()
+            (folder / ".half-written.parquet").write_text("")
+            (folder / "000000-of-another-plan.parquet").write_text("")
         found = asked.get("/api/progress").json()
     assert found["done"] == whole["done"] - 2
     assert found["finished"] is False
 
 
-def test_the_folder_of_rows_is_listed_when_it_has_changed(
+def test_the_folders_of_tasks_are_listed_when_one_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever polls costs little; a folder that changed this very second is not trusted."""
-    rows = tmp_path / "rows"
-    rows.mkdir()
+    scores, checks = folders = [tmp_path / name for name in ("scores", "checks")]
+    for folder in folders:
+        folder.mkdir()
     found: dict[Any, Any] = {}
     served: Any = SimpleNamespace(
         results=SimpleNamespace(path=tmp_path),
@@ -131,17 +134,20 @@ def test_the_folder_of_rows_is_listed_when_it_has_changed(
 
     monkeypatch.setattr(os, "scandir", scandir)
 
-    def count(name: str, seconds_ago: float) -> int:
-        (rows / f"{name}.parquet").touch()
+    def count(folder: Path, name: str, seconds_ago: float) -> int:
+        (folder / f"{name}.parquet").touch()
         then = time.time() - seconds_ago
-        os.utime(rows, (then, then))
+        os.utime(folder, (then, then))
         return system._stored(served, frozenset("abcd"))[0]
 
-    assert [count("a", 60), count("a", 60), count("b", 30)] == [1, 1, 2]
+    assert count(scores, "x", 90) == 0
+    assert len(listed) == 2
+    os.utime(checks, (0, 0))
+    assert [count(scores, "a", 60), count(scores, "a", 60), count(checks, "b", 30)] == [1, 1, 2]
     assert system._stored(served, frozenset("abcd"))[0] == 2
-    assert len(listed) == 3  # the last was kept
-    assert [count("c", 0), count("d", 0)] == [3, 4]
-    assert len(listed) == 5
+    assert listed == 4 * folders  # the last was kept
+    assert [count(scores, "c", 0), count(checks, "d", 0)] == [3, 4]
+    assert len(listed) == 12
 
 
 def test_progress_of_a_study_that_has_just_begun(begun: TestClient) -> None:

@@ -13,6 +13,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from sightline.cli import app, output
+from sightline.store import Store
+from sightline.store.snapshot import list_stored_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +97,12 @@ def write_given(folder: Path) -> Path:
     write_maps(folder / "two", seed=1)
     (folder / "given.yml").write_text(GIVEN)
     return folder / "given.yml"
+
+
+def list_score_files(path: Path) -> list[Path]:
+    """Return the files that mark the tasks of a run as done, in their order."""
+    store = Store(path)
+    return [store.score_file(task) for task in list_stored_tasks(store, store.manifest())[0]]
 
 
 def words(text: str, start: str) -> list[str]:

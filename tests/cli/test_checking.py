@@ -144,12 +144,13 @@ def _kept_while_cut_off(store: Store) -> None:
     assert _has_all(store, study)
     rest = study.to_dict() | {"checks": {"parts": {"images": 2}}}
     assert not _has_all(store, Study.from_dict(rest))  # the manifest has not heard of it
-    row = next(store.rows.iterdir())
-    away = row.rename(store.path / "away")
-    assert not _has_all(store, study)
-    with store.locked():
-        assert _has_all(store, study)  # what is there so far is shown
-    away.rename(row)
+    for folder in (store.scores, store.checks):
+        shard = next(folder.iterdir())
+        away = shard.rename(store.path / "away")
+        assert not _has_all(store, study)
+        with store.locked():
+            assert _has_all(store, study)  # what is there so far is shown
+        away.rename(shard)
 
 
 def test_maps_of_a_store_stay_what_they_are_when_checks_are_added() -> None:

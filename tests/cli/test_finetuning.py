@@ -87,10 +87,10 @@ percentiles: [90]
         said = run("run", work / f"{name}.yml", "--out", work / "runs", "--workers", 1).stdout
         assert "hf:net@probe" in said
     store = work / "runs" / "path"
-    counted = run("query", store, "SELECT DISTINCT model, variant FROM rows ORDER BY 2", "--json")
+    counted = run("query", store, "SELECT DISTINCT model, variant FROM scores ORDER BY 2", "--json")
     assert json.loads(counted.stdout) == [
         {"model": "hf:net", "variant": ""},
-        {"model": "hf:net", "variant": "probe"},
+        {"model": "hf:net@probe", "variant": "probe"},
     ]
     said = run(
         "compare", store, "--a", "hf:net", "--b", "hf:net@probe", "--metric", "coverage"
@@ -98,8 +98,9 @@ percentiles: [90]
     assert "hf:net@probe" in said
     # A linear probe looks where its base looks.
     values = run(
-        "query", store, "SELECT variant, method, avg(value) v FROM rows WHERE metric = 'coverage' "
-        "AND method IN ('cls', 'mean') GROUP BY 1, 2 ORDER BY 2, 1", "--json",
+        "query", store, "SELECT variant, method, avg(value) v FROM scores_long "
+        "WHERE name = 'coverage' AND method IN ('cls', 'mean') GROUP BY 1, 2 ORDER BY 2, 1",
+        "--json",
     ).stdout  # fmt: skip
     cls, cls_probe, mean, mean_probe = (line["v"] for line in json.loads(values))
     assert cls == cls_probe

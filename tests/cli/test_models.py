@@ -119,7 +119,7 @@ def test_a_missing_package_is_one_line(package: str, arguments: list[str]) -> No
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
         "from typer.testing import CliRunner; from sightline.cli import app\n"
-        "from sightline.cli import explaining; explaining._pick = lambda *_: ([], [])\n"
+        "from sightline.cli import explain_steps; explain_steps._pick = lambda *_: ([], [])\n"
         f"result = CliRunner().invoke(app, {arguments!r}); print(result.exit_code, result.stderr)"
     )
     said = printed_by(code)

@@ -145,7 +145,7 @@ def test_images_without_a_map_are_told(home: Path) -> None:
         "Plan: 6 images with 9 regions, 1 method, up to 6 maps, 1 task",
         "No map of my-method for 1 of 6 images: 005.png",
     ]
-    assert "rows of 5 maps" in said
+    assert "scores of 5 maps" in said
     assert "over 5 images" in said
 
 
@@ -164,7 +164,8 @@ def test_maps_of_explain_are_scored_by_a_study(home: Path, method: str) -> None:
     Path("made.yml").write_text(f"{text[:start]}methods: [{method}]\nlayers: [-1]\n{text[end:]}")
     run("run", "made.yml", "--workers", 1)
     tables: list[Any] = []
-    sql = "SELECT image, coalesce(region, -1) AS region, name, value FROM scores ORDER BY ALL"
+    columns = "image, coalesce(region, -1) AS region, name, value"
+    sql = f"SELECT {columns} FROM scores_long ORDER BY ALL"  # noqa: S608
     for name in ("given", "made"):
         with open_results(f"runs/{name}") as results:
             tables.append(results.query(sql))

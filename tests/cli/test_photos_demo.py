@@ -91,4 +91,4 @@ def test_what_is_not_installed_is_named(
     result = run("demo", "--photos", "--out", tmp_path, code=2)
     assert result.stderr.startswith("error: ")
     assert result.stderr.endswith(f"pip install 'sightline[{extra}]'\n")
-    assert not list(tmp_path.glob("photos/rows/*"))
+    assert not list(tmp_path.glob("photos/scores/*"))

@@ -15,8 +15,7 @@ import pytest
 
 from sightline.cli.stores import compact, leaderboard_blocks
 from sightline.results import open_results
-from sightline.store import Store
-from tests.cli.small import BOXES, STYLES, error, numbers, run, write_given
+from tests.cli.small import BOXES, STYLES, error, list_score_files, numbers, run, write_given
 from tests.results.stores import KINDS, make_store
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def unfinished(given: Path, tmp_path: Path) -> Path:
     """Take away the last shard of a store."""
     store = tmp_path / "given"
     shutil.copytree(given, store)
-    Store(store).shards()[-1].unlink()
+    list_score_files(store)[-1].unlink()
     return store
 
 
@@ -82,7 +81,7 @@ def data(text: str) -> list[list[str]]:
 def test_leaderboard_of_maps_made_elsewhere(given: Path) -> None:
     said = run("show", given).stdout
     with open_results(given) as results:
-        rows = results.query("SELECT * FROM scores WHERE name = 'iou@90' AND region IS NULL")
+        rows = results.query("SELECT * FROM scores_long WHERE name = 'iou@90' AND region IS NULL")
     assert said.startswith("given: iou@90\n")
     found = data(said)
     means = rows.groupby("method")[["value", "chance", "ceiling"]].mean()
@@ -335,7 +334,7 @@ def test_names_are_cut_before_numbers(given: Path) -> None:
 
 
 def test_long_tables_are_cut_and_counted(looks: Path) -> None:
-    rows = "SELECT image, value FROM scores"
+    rows = "SELECT image, value FROM scores_long"
     said = run("query", looks, rows).stdout
     with open_results(looks) as results:
         count = len(results.query(rows))
@@ -397,8 +396,8 @@ def test_a_selection_that_finds_nothing_is_told_in_words(
 ) -> None:
     shutil.copytree(given, tmp_path / "given")
     with open_results(given) as results:
-        tasks = results.query("SELECT DISTINCT method FROM rows")["method"].to_list()
-    for shard in Store(tmp_path / "given").shards():
+        tasks = results.query("SELECT DISTINCT method FROM scores")["method"].to_list()
+    for shard in list_score_files(tmp_path / "given"):
         if pd.read_parquet(shard, columns=["method"])["method"][0] == tasks[0]:
             shard.unlink()
     said = error("show", tmp_path / "given", "--by", by, "--method", tasks[0])
@@ -409,10 +408,10 @@ def test_a_selection_that_finds_nothing_is_told_in_words(
 def test_a_damaged_file_is_named(given: Path, tmp_path: Path, command: str) -> None:
     store = tmp_path / "given"
     shutil.copytree(given, store)
-    shard = Store(store).shards()[1]
+    shard = list_score_files(store)[1]
     shard.write_bytes(shard.read_bytes()[:-100])
     more: dict[str, tuple[object, ...]] = {
-        "query": ("SELECT sum(value) FROM rows",),
+        "query": ("SELECT sum(value) FROM scores_long",),
         "diff": (given,),
         "export": ("--out", tmp_path / "x.csv"),
     }
@@ -424,7 +423,7 @@ def test_a_damaged_file_is_named(given: Path, tmp_path: Path, command: str) -> N
 
 # --- query ---------------------------------------------------------------------------------------
 
-MEANS = """SELECT method, avg(value) AS "mean [/b]", count(*) AS n FROM scores
+MEANS = """SELECT method, avg(value) AS "mean [/b]", count(*) AS n FROM scores_long
 WHERE name = 'coverage' AND region IS NULL GROUP BY method ORDER BY method"""
 
 
@@ -462,14 +461,17 @@ def test_query_of_odd_values(given: Path) -> None:
     assert "ceiling" in wide
 
 
+VIEWS = "views: checks, images, region_scores, regions, scores, scores_long ("
+
+
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("DELETE FROM rows", "a query reads only"),
+        ("DELETE FROM scores", "a query reads only"),
         ("COPY (SELECT 1) TO 'x.csv'", "a query reads only"),
         ("SELECT 1; SELECT 2", "got 2 statements"),
         ("SELEC 1", 'syntax error at or near "SELEC"'),
-        ("SELECT nothing FROM scores", "views: checks, curves, images, regions, rows, scores ("),
+        ("SELECT nothing FROM scores", VIEWS),
         ("SELECT * FROM score", 'Did you mean "scores"?'),
         ("SELECT * FROM 'annotations.json'", "a"),
         ("", "a query reads only"),
@@ -482,8 +484,14 @@ def test_bad_queries_are_one_line_and_change_nothing(given: Path, sql: str, mess
 
 
 def test_columns_can_be_asked_for(given: Path) -> None:
-    names = [line[0] for line in data(run("query", given, "DESCRIBE scores").stdout)]
-    assert {"image", "value", "chance", "ceiling"} <= set(names)
+    def read_names(view: str) -> set[str]:
+        return {line[0] for line in data(run("query", given, f"DESCRIBE {view}", "--all").stdout)}
+
+    assert {"image", "value", "chance", "ceiling"} <= read_names("scores_long")
+    expected = {"image", "model", "iou@90", "iou_chance@90", "iou_ceiling@90", "recall@50"}
+    assert expected <= read_names("scores")
+    assert {"image", "region", "label", "iou@90", "iou_chance@90"} <= read_names("region_scores")
+    assert "region" not in read_names("scores")
 
 
 # --- export --------------------------------------------------------------------------------------
@@ -501,7 +509,7 @@ def test_exports_hold_every_score(
     run("export", given, "--to", to, "--out", path)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     with open_results(given) as results:
-        scores = results.query("SELECT * FROM scores")
+        scores = results.query("SELECT * FROM scores_long")
     if to == "markdown":
         lines = path.read_text("utf-8").splitlines()
         assert lines[0] == "# given"
@@ -538,8 +546,8 @@ def test_exports_that_cannot_be_written_leave_what_is_there(given: Path, tmp_pat
 
 def test_a_store_does_not_differ_from_itself(given: Path) -> None:
     with open_results(given) as results:
-        rows = len(results.query("SELECT 1 FROM rows"))
-    assert run("diff", given, given).stdout == f"The scores are the same: {rows:,} rows.\n"
+        rows = results.count_scores()
+    assert run("diff", given, given).stdout == f"The scores are the same: {rows:,} scores.\n"
 
 
 def test_differences_are_named(given: Path, folder: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from tests.cli.small import error, numbers, run, write_given
+from tests.cli.small import error, list_score_files, numbers, run, write_given
 from tests.results.statistics.stores import run_facades
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def test_sparsity_marks_layers_and_shows_verdicts_whole(models: Path, tmp_path: 
 def test_sparsity_says_how_far_a_study_is(models: Path, tmp_path: Path) -> None:
     half = tmp_path / "half"
     shutil.copytree(models, half)
-    last = max(path.name for path in (half / "rows").iterdir())
-    (half / "rows" / last).unlink()
+    list_score_files(half)[-1].unlink()
     text = run("sparsity", half, "--draws", 50).stdout
     assert "So far: " in text
 

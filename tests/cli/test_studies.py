@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import yaml
 from rich.console import Console
@@ -33,11 +33,22 @@ from sightline.report.findings import find
 from sightline.report.scores import read_scores
 from sightline.results import open_results
 from sightline.store import Store
+from sightline.store.checksums import save_json
 from sightline.study import Study, demo_study, load_study, plan_study, run_study
 from sightline.study.config.benchmark import DataChoice
 from sightline.study.config.model import Data, Engine, MethodEntry, ModelEntry
-from tests.cli.small import GIVEN, error, numbers, run, stopped, words, write_given
+from tests.cli.small import (
+    GIVEN,
+    error,
+    list_score_files,
+    numbers,
+    run,
+    stopped,
+    words,
+    write_given,
+)
 from tests.report.few import draw_few
+from tests.study.executors.studies import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +73,9 @@ def study(tmp_path: Path) -> Path:
 
 
 def rows_of(store: Path) -> pd.DataFrame:
-    parts: list[pd.DataFrame] = [pq.read_table(path).to_pandas() for path in Store(store).shards()]
-    return pd.concat(parts)
+    """Return the stored scores of a run, a row each."""
+    rows: pd.DataFrame = table(store).to_pandas()
+    return rows
 
 
 # --- new and schema ------------------------------------------------------------------------------
@@ -186,7 +198,7 @@ def test_a_run_from_plan_to_leaderboard(study: Path, tmp_path: Path) -> None:
     union = rows[rows["region"].isna() & (rows["metric"] == "iou") & (rows["threshold"] == "90")]
     for method, mean in union.groupby("method", observed=True)["value"].mean().items():
         assert numbers(said, "net[/b]", str(method))[0] == pytest.approx(mean, abs=6e-4)
-    stored = rf"Stored: {len(rows):,} rows of 12 maps in (<1|\d+) s"
+    stored = rf"Stored: {len(rows):,} scores of 12 maps in (<1|\d+) s"
     assert any(re.fullmatch(stored, line) for line in said.splitlines())
     assert f"Results: {out / 'given'}" in said
     command = shlex.split(said.splitlines()[-1])
@@ -204,14 +216,14 @@ def test_dry_run_counts_what_a_run_stores(tmp_path: Path, text: str) -> None:
     options = ("run", study, "--out", tmp_path / "runs")
     expected = run(*options, "--dry-run").stdout
     assert not (tmp_path / "runs").exists()
-    found = re.search(r"In all ([\d,]+) maps, ([\d,]+) rows, ", expected)
+    found = re.search(r"In all ([\d,]+) maps, ([\d,]+) scores, ", expected)
     assert found
     maps, rows = (int(number.replace(",", "")) for number in found.groups())
     said = run(*options, "--workers", 1).stdout
     assert expected.splitlines()[0] == said.splitlines()[0]
     name = load_study(study).name
     assert len(rows_of(tmp_path / "runs" / name)) == rows
-    assert f"Stored: {rows:,} rows of {maps:,} maps in" in said
+    assert f"Stored: {rows:,} scores of {maps:,} maps in" in said
     assert f"Results would go to {tmp_path / 'runs' / name}" in expected
     if text == GIVEN:
         again = run(*options, "--dry-run").stdout
@@ -233,7 +245,7 @@ def test_running_again_and_after_a_change(study: Path, tmp_path: Path) -> None:
     assert "9 tasks, of which 6 stored already" in more.splitlines()[0]
     after = rows_of(tmp_path / "runs" / "given")
     assert len(after) == len(before) * 3 // 2
-    assert f"Stored: {len(before) // 2:,} rows of 6 maps" in more
+    assert f"Stored: {len(before) // 2:,} scores of 6 maps" in more
 
 
 def test_lines_are_printed_now_and_then(
@@ -358,12 +370,36 @@ def test_a_stopped_run_says_how_to_go_on(
     assert found
     command = shlex.split(found[2])
     assert command[1:] == ["run", *map(str, options[1:])]
-    assert len(Store(out / "given").shards()) == int(found[1]) < 6
+    assert len(list_score_files(out / "given")) == int(found[1]) < 6
     assert f"so far: {found[1]} of 6 tasks." in run("show", out / "given").stdout.lower()
     run(*command[1:])
     run("run", study, "--out", tmp_path / "other", "--workers", 1)
     digests = {run("digest", folder / "given").stdout for folder in (out, tmp_path / "other")}
     assert len(digests) == 1
+
+
+def test_results_of_an_older_version_are_refused(study: Path, tmp_path: Path) -> None:
+    """Its folders have other names, and its manifest another format."""
+    options = ("run", study, "--out", tmp_path / "runs", "--workers", 1)
+    run(*options)
+    store = Store(tmp_path / "runs" / "given")
+    for name, old in (("scores", "rows"), ("region_scores", "curves")):
+        (store.path / name).rename(store.path / old)
+    for folder in (store.checks, store.cache):
+        shutil.rmtree(folder)
+    save_json(store.manifest_path, {**store.manifest(), "format": 1})
+    before = {path: path.read_bytes() for path in store.path.rglob("*.*")}
+    message = (
+        f"{store.manifest_path}: format must be 2, got 1; it was written by an older version: "
+        "run its study again elsewhere"
+    )
+    assert error(*options) == message
+    assert error(*options, "--dry-run") == message
+    for command in ("show", "digest", "verify", "sparsity", "stats"):
+        assert error(command, store.path) == message
+    assert {path: path.read_bytes() for path in store.path.rglob("*.*")} == before
+    run(*options[:3], tmp_path / "elsewhere")
+    assert len(list_score_files(tmp_path / "elsewhere" / "given")) == 6
 
 
 def test_a_run_stopped_before_its_first_task(
@@ -444,9 +480,9 @@ def test_expected_time_counts_workers_that_have_work() -> None:
     source = plan_study(Study.from_dict(values)).sources[0]
     one = Expected(source, maps=4, rows=500_000, tasks=3, stored=1, seconds=60.0)
     *_, last = expected_blocks([one], 8)
-    assert last == "In all 4 maps, 500,000 rows, about 4 MB; about 30 s with 2 workers"
+    assert last == "In all 4 maps, 500,000 scores, about 4 MB; about 30 s with 2 workers"
     *_, last = expected_blocks([one, one], 2)
-    assert last == "In all 8 maps, 1,000,000 rows, about 8 MB; about 1 min 0 s with 2 workers"
+    assert last == "In all 8 maps, 1,000,000 scores, about 8 MB; about 1 min 0 s with 2 workers"
 
 
 def layers(
@@ -557,7 +593,7 @@ def test_the_demo_ends_with_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     assert "over 5 images with 95% intervals" in board
     assert "which flatters it: --layer split does not." in board
     assert re.search(r"a map that knows nothing +[▁▂▃▄▅▆▇█]  0\.\d{3}", chart)
-    for name in ("study.yml", "rows", "maps", "manifest.json"):
+    for name in ("study.yml", "scores", "maps", "manifest.json"):
         assert str(store / name) in chart
         assert (store / name).exists()
     commands = [shlex.split(line) for line in said.splitlines() if line.startswith("  sightline")]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline import core as records
 from sightline.core import (
     Annotation,
     BoundingBox,
@@ -18,7 +17,6 @@ from sightline.core import (
     Sample,
     Taxonomy,
     UnknownNameError,
-    row_schema,
     to_image_id,
 )
 from sightline.core.paths import resolved
@@ -253,15 +251,6 @@ def test_records_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         BOX.label = "door"  # type: ignore[misc]
     assert ImageAnnotation is Annotation
-
-
-def test_row_schema_is_an_attribute() -> None:
-    assert records.ROW_SCHEMA is row_schema()
-    names = row_schema().names
-    assert names[0] == "study"
-    assert names[-3:] == ["value", "area", "visible"]
-    with pytest.raises(AttributeError, match="no attribute 'ROWS'"):
-        records.ROWS  # noqa: B018
 
 
 def test_errors_are_value_errors() -> None:

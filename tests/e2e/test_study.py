@@ -18,6 +18,7 @@ if needed():
 
 from playwright.sync_api import expect
 
+from sightline.store import Store
 from tests.e2e.test_shell import answer
 
 if TYPE_CHECKING:
@@ -124,19 +125,19 @@ def test_a_finished_study_says_so(open_page: Opens, app_url: str) -> None:
 def test_a_study_is_watched_while_it_grows(page: Any, served_store: Path, tmp_path: Path) -> None:
     store = tmp_path / "growing"
     shutil.copytree(served_store, store)
-    rows = sorted((store / "rows").glob("*.parquet"))
-    held = [(path, path.read_bytes()) for path in rows[:3]]
+    tasks = Store(store).done()
+    held = [(path, path.read_bytes()) for path in sorted((store / "scores").iterdir())[:3]]
     for path, _ in held:
         path.unlink()
     with serving(store) as address:
         page.goto(f"{address}/study")
         bar = page.get_by_role("progressbar", name="Tasks stored")
-        expect(bar).to_have_attribute("aria-valuenow", str(len(rows) - 3))
+        expect(bar).to_have_attribute("aria-valuenow", str(len(tasks) - 3))
         expect(page.get_by_role("banner")).to_contain_text("unfinished")
         expect(panel(page, "Progress")).to_contain_text("stopped before its end")
         for path, content in held:
             path.write_bytes(content)
-        expect(bar).to_have_attribute("aria-valuenow", str(len(rows)))
+        expect(bar).to_have_attribute("aria-valuenow", str(len(tasks)))
         expect(panel(page, "Progress")).to_contain_text("finished")
         expect(page.get_by_role("banner")).not_to_contain_text("unfinished")
         unfinished = panel(page, "Plan").locator("tbody td:last-child", has_text="0 of 1")

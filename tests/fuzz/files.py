@@ -180,7 +180,7 @@ _SOURCE = dict.fromkeys(
     ("model", "variant", "method", "group", "target", "seed", "check", "layers", "heads", "rules")
 )
 _MANIFEST = {
-    "format": 1,
+    "format": 2,
     "study": {"keep_maps": "grid"},
     "sources": [{**_SOURCE, "key": "a"}],
     "chunks": [{"images": 1, "digest": "b"}],

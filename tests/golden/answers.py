@@ -28,6 +28,8 @@ _MASKS = (
     (r"(?<=\")\d{4}-\d\d-\d\d(?=\")", "<date>"),
     (r'("(?:seconds|took|bytes|load_seconds)": )[\d.e+-]+', r"\1<number>"),
     (rf'("(?:{_VERSIONS})": )"[^"]*"', r'\1"<version>"'),
+    (r"\bLinux-\S+, \w+, \d+", "<machine>"),
+    (r"\bpython 3\.\d+\.\d+, sightline [^<\n]*(?:<version>)?[^<\n]*", "<versions>"),
     (r'"steps": \{"[^}]*\}', '"steps": "<durations>"'),
     (r'("(?:pictures|id)": )"(?:[0-9a-f]{16}|[0-9a-f]{32})"', r'\1"<id>"'),
     (r'("(?:version|sightline-checksum)": )"[0-9a-f=a-z]+"', r'\1"<version>"'),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 from safetensors.numpy import save_file
 
-from sightline.annotation.gold import draw_gold
+from sightline.annotation.gold import draw_gold, pick_gold, write_gold
 from sightline.annotation.journal import Journal
 from sightline.annotation.proposals import Proposal, Proposals
 from sightline.annotation.rating_tasks import draw_tasks
@@ -26,6 +27,7 @@ from sightline.store import write_detection
 from sightline.study import BenchmarkJob, Study, load_study, run_benchmark, run_study
 from sightline.study.config.benchmark import parse_benchmark
 from tests.demo import CHECKS, PROTOTYPES
+from tests.golden.decisions import decide
 from tests.golden.recording import recorded_maps
 from tests.loaded import loaded_once
 
@@ -83,12 +85,15 @@ class Runs(NamedTuple):
         Images of the main study with annotations and detections.
     review
         A review with a gold set, proposals and rating tasks.
+    decided
+        A copy of it in which people have decided, and files of gold sets.
     """
 
     main: Path
     precomputed: Path
     pictures: Path
     review: Path
+    decided: Path
 
 
 def make_runs(folder: Path, recording: Recording) -> Runs:
@@ -96,7 +101,9 @@ def make_runs(folder: Path, recording: Recording) -> Runs:
     with loaded_once():
         main = _make_main(folder, recording)
     pictures = _make_pictures(folder / "pictures", main)
-    return Runs(main, _make_precomputed(folder), pictures, _make_review(folder / "review"))
+    review = _make_review(folder / "review")
+    decided = _make_decided(folder / "decided", review)
+    return Runs(main, _make_precomputed(folder), pictures, review, decided)
 
 
 def _make_main(folder: Path, recording: Recording) -> Path:
@@ -200,4 +207,20 @@ def _make_review(folder: Path) -> Path:
         folder, dataset, Proposals(tuple(proposals), "facades"), gold=gold, choice=choice
     ) as journal:
         journal.add_tasks(draw_tasks(dataset.ids[:2], ("demo/vit-dino cls", "demo/cnn gradcam"), 0))
+    return folder
+
+
+def _make_decided(folder: Path, review: Path) -> Path:
+    """Copy a review, let people decide in it, and write three gold sets of its images."""
+    shutil.copytree(review, folder)
+    with Journal.open(folder) as journal:
+        decide(journal)
+        dataset, choice = journal.dataset(), journal.choice
+    gold = {
+        "drawn": draw_gold(dataset, 5, seed=1, choice=choice),
+        "by-style": draw_gold(dataset, 6, seed=2, by="style", choice=choice),
+        "picked": pick_gold(dataset, dataset.ids[:2], choice=choice),
+    }
+    for name, images in gold.items():
+        write_gold(images, folder / f"{name}.json")
     return folder

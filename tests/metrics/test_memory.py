@@ -78,7 +78,8 @@ class LazyMap(dict[str, Any]):
         rng, single = np.random.default_rng(0), self.dtype != "f8"
         values: Any = rng.random((SIDE, SIDE), dtype=np.float32 if single else np.float64)
         values += self.lowest
-        return values.astype(self.dtype, copy=False)
+        narrow: np.ndarray[Any, Any] = values.astype(self.dtype, copy=False)
+        return narrow
 
 
 IGNORED = Region("glare", box=(0.8, 0.8, 0.9, 0.9), flags=("ignore",), index=1)

@@ -1,4 +1,4 @@
-"""`Scores` as a mapping, a table and rows; and what `score_maps` lets one ask for."""
+"""`Scores` as a mapping, a frame and tables; and what `score_maps` lets one ask for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import math
 import pickle
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 
 import sightline
 from sightline import metrics
-from sightline.core import ROW_SCHEMA, Annotation, InputError, Region
+from sightline.core import Annotation, InputError, Region
 
 # Maps of three layers: not three channels of an RGB input.
 score_maps = partial(sightline.score_maps, channels="separate")
@@ -357,91 +356,122 @@ def test_frames(scores: sightline.Scores) -> None:
     assert len(regions) == 12
 
 
-def plain_rows(scores: sightline.Scores, keep: Any, keys: Any, visible: Any) -> list[Any]:
-    """Write the rows in loops; `keys` gives image and layer of a map, `visible` of a region."""
-    assert scores.regions is not None
-    parts: list[Any] = [(scores, range(6), [None] * 6, [1.0] * 6)]
-    parts.append((scores.regions, scores.regions.map, scores.regions.region, visible))
-    rows = []
-    for columns, owner, numbers, seen in parts:
-        names = [name for name in columns if keep(*name.partition("@")[::2])]
-        order = list(dict.fromkeys(name.partition("@")[0] for name in names))
-        for name in sorted(names, key=lambda name: order.index(name.partition("@")[0])):
-            metric, _, threshold = name.partition("@")
-            for line, value in enumerate(columns[name].ravel().tolist()):
-                area = np.float32(columns["annotation_area"].ravel()[line])
-                key = (*keys(owner[line]), numbers[line], metric, threshold)
-                rows.append((*key, value, area, np.float32(seen[line])))
-    return rows
+def read(scores: Any, name: str) -> list[Any]:
+    """Return a column as a table should hold it."""
+    values: list[Any] = scores[name].ravel().tolist()
+    return values
 
 
-def test_rows_equal_those_of_a_loop(scores: sightline.Scores) -> None:
-    visible = np.linspace(0.5, 1.0, 12)
+def equal(column: pa.ChunkedArray, expected: list[float]) -> bool:
+    """Return whether a column has these numbers to the bit, NaN and all."""
+    return bool(np.array_equal(column.to_numpy(), np.array(expected), equal_nan=True))
+
+
+def test_tables_have_a_column_per_score(scores: sightline.Scores) -> None:
     layers = [0, 1, None, 0, 1, None]
-    keys = {"image": [f"image-{i // 3}" for i in range(6)], "layer": layers, "model": "vit"}
-    rows = scores.to_rows({**keys, "seed": 3}, regions={"visible": visible})
-    assert rows.schema.equals(ROW_SCHEMA)
-    columns = ["image", "layer", "region", "metric", "threshold", "value", "area", "visible"]
-    found = list(zip(*(rows[name].to_pylist() for name in columns), strict=True))
+    table = scores.to_table({"image": [f"i{k // 3}" for k in range(6)], "layer": layers, "seed": 3})
+    assert table.column_names[:6] == [
+        *("image", "layer", "seed", "annotated_fraction", "pixels", "undefined")
+    ]
+    assert table["layer"].to_pylist() == layers
+    assert table["seed"].to_pylist() == [3] * 6
+    stored = [name for name in scores if name.partition("@")[0] in metrics.METRICS]
+    others = {"top_k_any_chance@k5", "best_iou_percentile"}
+    assert set(table.column_names[6:]) == {*stored, *others}
+    assert all(equal(table[name], read(scores, name)) for name in table.column_names[6:])
+    assert all(table[name].type == pa.float64() for name in table.column_names[6:])
+    areas = scores["annotation_area"].ravel().astype(np.float32)
+    assert table["annotated_fraction"].to_numpy().tolist() == areas.tolist()
+    assert set(table["pixels"].to_pylist()) == {42}
 
-    def key(index: int) -> tuple[str, int | None]:
-        return f"image-{index // 3}", layers[index]
 
-    def keep(metric: str, _: str) -> bool:
-        return metric in metrics.METRICS or metric in ("top_k_any_chance", "best_iou_percentile")
-
-    assert found == plain_rows(scores, keep, key, visible)
-    assert set(rows["model"].to_pylist()) == {"vit"}
-    assert set(rows["seed"].to_pylist()) == {3}
-    assert rows["head"].null_count == rows.num_rows
-    for name in ("study", "rules", "variant", "method", "target", "check"):
-        assert rows[name].to_pylist() == [""] * rows.num_rows
+def test_tables_of_regions_have_a_row_per_map_and_region(scores: sightline.Scores) -> None:
+    assert scores.regions is not None
+    images = np.array([f"i{k}" for k in range(6)])[scores.regions.map]
+    table = scores.regions.to_table({"image": images})
+    assert table["image"].to_pylist() == [f"i{k}" for k in range(6) for _ in range(2)]
+    assert table["region"].to_pylist() == [0, 1] * 6
+    assert table["region"].type == pa.int32()
+    stored = [name for name in scores.regions if name.partition("@")[0] in metrics.METRICS]
+    assert table.column_names == [
+        *("image", "region", "annotated_fraction", "pixels", "undefined"),
+        *stored,
+    ]
+    assert all(equal(table[name], read(scores.regions, name)) for name in stored)
 
 
 @pytest.mark.parametrize(
-    ("ties", "areas"),
+    ("ties", "thresholds"),
     [("share", {"mass60", "mean"}), ("include", {"90", "97.5", "mass60", "mean", "matched"})],
 )
-def test_rows_tell_the_selected_share_where_it_does_not_follow(ties: Any, areas: set[str]) -> None:
+def test_the_selected_fraction_is_a_column_where_it_does_not_follow(
+    ties: Any, thresholds: set[str]
+) -> None:
     options: dict[str, Any] = {"percentiles": (90, 97.5), "ties": ties}
     selection = ("percentile", "mass", "mean", "matched")
     found = score_maps(MAPS, MASKS, regions=BOXES, selection=selection, **options)
-    frame = found.to_rows({"image": [str(i) for i in range(6)]}).to_pandas()
-    stored = frame[frame["metric"] == "attention_area"]
-    assert set(stored["threshold"]) == areas
-    keys = ["image", "region", "threshold"]
-    for figures, selected in (
-        (found, stored["region"].isna()),
-        (found.regions, stored["region"].notna()),
-    ):
+    for figures in (found, found.regions):
         assert figures is not None
-        expected = [figures[f"attention_area@{at}"].ravel() for at in stored["threshold"].unique()]
-        assert stored[selected]["value"].tolist() == np.concatenate(expected).tolist()
-    assert not stored.duplicated(keys).any()
-    # Everywhere else it is that of the percentile, or the annotated share.
+        table = figures.to_table()
+        stored = [name for name in table.column_names if name.startswith("selected_fraction@")]
+        assert {name.partition("@")[2] for name in stored} == thresholds
+        for name in stored:
+            token = name.partition("@")[2]
+            assert equal(table[name], read(figures, f"attention_area@{token}"))
+    # Everywhere else it is that of the percentile, or the annotated fraction.
     if ties == "share":
         assert np.allclose(found["attention_area@97.5"], 0.025, rtol=0, atol=1e-15)
         assert np.array_equal(found["attention_area@matched"], found["annotation_area"])
 
 
-def test_rows_hold_what_chance_cannot_be_computed_from_areas() -> None:
+def test_tables_hold_what_chance_cannot_be_computed_from_areas() -> None:
     names = ["pointing@tol1.5", "pointing", "top_k_any@k3", "sim", "nss", "iou@90"]
     found = score_maps(MAPS[0], MASKS[0], regions=BOXES[:1], metrics=names)
-    rows = found.to_rows()
-    whole = rows.filter(rows["region"].is_null())
-    kinds = list(zip(whole["metric"].to_pylist(), whole["threshold"].to_pylist(), strict=True))
-    seen = list(dict.fromkeys(kinds))
-    assert set(seen) == {
-        ("pointing", "tol1.5"), ("pointing_chance", "tol1.5"), ("pointing", ""),
-        ("top_k_any", "k3"), ("top_k_any_chance", "k3"), ("sim", ""), ("sim_uniform", ""),
-        ("nss", ""), ("iou", "90"),
-    }  # fmt: skip
-    metric = [kind for kind, _ in kinds]
-    assert len(list(groupby(metric))) == len(set(metric)), "a metric's rows stand together"
-    for kind, at in seen:
-        name = f"{kind}@{at}" if at else kind
-        here = [pair == (kind, at) for pair in kinds]
-        assert whole["value"].to_numpy()[here].tolist() == found[name].tolist()
+    table = found.to_table()
+    assert set(table.column_names[3:]) == {
+        *("pointing@tol1.5", "pointing_chance@tol1.5", "pointing", "top_k_any@k3"),
+        *("top_k_any_chance@k3", "sim", "sim_uniform", "nss", "iou@90"),
+    }
+    assert all(equal(table[name], read(found, name)) for name in table.column_names[3:])
+
+
+def test_curves_are_lists_of_the_table() -> None:
+    found = score_maps(MAPS, MASKS, curves=True)
+    table = found.to_table()
+    for kind in ("roc", "pr"):
+        assert table[kind].type == pa.list_(pa.float32())
+        assert np.array_equal(table[kind].to_pylist(), found.curves[kind].reshape(6, 101))
+
+
+def test_conditions_and_reasons_are_those_of_the_columns() -> None:
+    """What a row says of its conditions gives the reason that `reasons` gives."""
+    maps = np.stack([np.zeros((4, 4)), RNG.random((4, 4)), RNG.random((4, 4)), RNG.random((4, 4))])
+    masks = np.zeros((4, 4, 4), bool)
+    masks[0, 0, 0] = masks[2] = masks[3, :2] = True
+    ignore = np.zeros((4, 4, 4), bool)
+    ignore[3] = True
+    found = sightline.score_maps(maps, masks, ignore=ignore, selection=["percentile", "mass60"])
+    table = found.to_table()
+    assert table["undefined"].to_pylist() == [0b1000, 0b100, 0b10000, 0b11101]
+    assert table["pixels"].to_pylist() == [16, 16, 16, 0]
+    pairs = list(zip(table["undefined"].to_pylist(), table["pixels"].to_pylist(), strict=True))
+    for name in table.column_names[3:]:
+        if name.partition("@")[0] not in metrics.METRICS:
+            continue
+        missing = np.isnan(table[name].to_numpy())
+        told = [
+            metrics.explain_undefined(name, *pair) if gone else ""
+            for pair, gone in zip(pairs, missing, strict=True)
+        ]
+        assert told == found.reasons(name).tolist(), name
+
+
+def test_a_map_that_is_not_finite_has_its_condition() -> None:
+    maps = np.full((1, 4, 4), np.nan)
+    found = sightline.score_maps(maps, np.eye(4, dtype=bool)[None], nonfinite="drop")
+    (conditions,) = found.to_table()["undefined"].to_pylist()
+    assert conditions & 0b10
+    assert metrics.explain_undefined("iou@90", conditions, 16) == "map is not finite"
 
 
 @pytest.mark.parametrize(
@@ -456,64 +486,49 @@ def test_rows_hold_what_chance_cannot_be_computed_from_areas() -> None:
     ],
 )
 def test_missing_numbers_are_null(scores: sightline.Scores, layers: Any) -> None:
-    rows = scores.to_rows({"layer": layers})
-    assert rows["layer"].to_pylist()[:6] == [0, None, 2, 3, 4, 5]
-    assert rows["layer"].type == pa.int16()
+    assert scores.to_table({"layer": layers})["layer"].to_pylist() == [0, None, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
     "images",
     [
         ["b", "a", "", "b", "a", "b"],
-        ["b", "a", None, "b", "a", "b"],
         np.array(["b", "a", "", "b", "a", "b"]),
-        pa.array(["b", "a", None, "b", "a", "b"]).dictionary_encode(),
-        pa.array(["b", "a", "", "b", "a", "b"], pa.large_string()),
+        pa.array(["b", "a", "", "b", "a", "b"]).dictionary_encode(),
     ],
 )
-def test_texts_are_codes_and_never_null(scores: sightline.Scores, images: Any) -> None:
-    column = scores.to_rows({"image": images}, regions={"check": ["x", "y"] * 6})
-    assert column["image"].to_pylist()[:6] == ["b", "a", "", "b", "a", "b"]
-    assert column["image"].null_count == 0
-    assert len(column["image"].chunk(0).dictionary) == 3
-    assert column["check"].to_pylist()[:6] == [""] * 6
-    assert column["check"].to_pylist()[-4:] == ["x", "y", "x", "y"]
+def test_texts_are_dictionaries(scores: sightline.Scores, images: Any) -> None:
+    column = scores.to_table({"image": images, "model": "m"})["image"]
+    assert column.to_pylist() == ["b", "a", "", "b", "a", "b"]
+    assert pa.types.is_dictionary(column.type)
+    assert len(column.chunk(0).dictionary) == 3
 
 
-def test_one_value_serves_all_regions(scores: sightline.Scores) -> None:
-    rows = scores.to_rows({"visible": np.full(6, 0.25)}, regions={"visible": 0.5})
-    whole = np.array(rows["region"].is_null())
-    assert set(rows["visible"].to_numpy()[whole]) == {0.25}
-    assert set(rows["visible"].to_numpy()[~whole]) == {0.5}
+def test_keys_need_one_value_or_one_per_row(scores: sightline.Scores) -> None:
+    with pytest.raises(InputError, match=r"image must have one value, or one per row \(6\); got 2"):
+        scores.to_table({"image": ["a", "b"]})
+    assert scores.regions is not None
+    with pytest.raises(
+        InputError, match=r"image must have one value, or one per row \(12\); got 6"
+    ):
+        scores.regions.to_table({"image": list("abcdef")})
+    with pytest.raises(InputError, match=r"keys must not be named like a column .*'coverage'"):
+        scores.to_table({"coverage": 1.0})
+    with pytest.raises(InputError, match="layer must hold values of one type: "):
+        scores.to_table({"layer": [1, "a", 2, 3, 4, 5]})
 
 
-def test_rows_need_known_keys_of_the_right_length(scores: sightline.Scores) -> None:
-    with pytest.raises(InputError, match=r"not a key column: \['picture'\]; known: study, rules"):
-        scores.to_rows({"picture": "a"})
-    with pytest.raises(InputError, match=r"not a key column: \['region', 'value'\]"):
-        scores.to_rows({"value": 1}, {"region": range(12)})
-    with pytest.raises(InputError, match=r"image must .* one value per map \(6\); got 2"):
-        scores.to_rows({"image": ["a", "b"]})
-    with pytest.raises(InputError, match=r"visible must .* one value per region \(12\); got 6"):
-        scores.to_rows(regions={"visible": np.ones(6)})
-    with pytest.raises(InputError, match="layer must hold values of type int16: "):
-        scores.to_rows({"layer": [70_000] * 6})
-    with pytest.raises(InputError, match="layer must hold values of type int16: "):
-        scores.to_rows({"layer": "last"})
-    without = score_maps(MAPS, MASKS)
-    with pytest.raises(InputError, match="got visible of regions, but no regions were scored"):
-        without.to_rows(regions={"visible": 1.0})
-
-
-def test_rows_of_one_map_and_of_no_regions() -> None:
+def test_tables_of_one_map_and_of_no_regions() -> None:
     found = score_maps(MAPS[0, 0], regions=[[]], metrics=["coverage"])
-    rows = found.to_rows({"image": "a"}, regions={"visible": []})
-    assert rows.num_rows == 1
-    assert np.isnan(rows["value"].to_pylist()[0])
+    table = found.to_table({"image": "a"})
+    assert table.num_rows == 1
+    assert np.isnan(table["coverage"].to_pylist()[0])
+    assert found.regions is not None
+    assert found.regions.to_table({"image": "a"}).num_rows == 0
 
 
-def test_rows_of_several_batches_join(scores: sightline.Scores) -> None:
-    tables = [scores.to_rows({"image": [f"{run}-{i}" for i in range(6)]}) for run in "ab"]
+def test_tables_of_several_batches_join(scores: sightline.Scores) -> None:
+    tables = [scores.to_table({"image": [f"{run}-{i}" for i in range(6)]}) for run in "ab"]
     joined = pa.concat_tables(tables).unify_dictionaries()
     assert joined.num_rows == 2 * tables[0].num_rows
     assert joined["image"].to_pylist()[0] == "a-0"

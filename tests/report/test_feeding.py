@@ -805,9 +805,8 @@ def test_images_without_a_map_are_left_out(given: StoreFigures) -> None:
 def changed(store: Path, folder: Path, **study: Any) -> Path:
     """Copy a store, and change what its study says."""
     path = folder / "copy"
-    shutil.copytree(store, path, ignore=shutil.ignore_patterns("maps", "curves"))
+    shutil.copytree(store, path, ignore=shutil.ignore_patterns("maps"))
     (path / "maps").mkdir()
-    (path / "curves").mkdir()
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["study"] |= study
     save_json(path / "manifest.json", manifest)
@@ -818,7 +817,6 @@ def test_what_was_not_kept_is_named(demo_store: Path, tmp_path: Path) -> None:
     path = changed(demo_store, tmp_path, keep_maps="none", regions=False)
     with open_results(path) as results:
         found = StoreFigures(results)
-        assert found.missing("roc") == "the study stored no curves"
         for name in ("all-methods", "agreement", "energy-curves", "examples"):
             assert found.missing(name) == "the study kept no maps (keep_maps: none)"
         assert found.missing("features") == "the study scored no single regions (regions: false)"
@@ -878,7 +876,9 @@ def test_a_store_that_is_being_written(several: Path, tmp_path: Path) -> None:
         sources, chunks = (results.manifest[name] for name in ("sources", "chunks"))
     for source in sources:
         if source["method"] == "random" and source["seed"] == 0:
-            (path / "rows" / f"{task_name(source['key'], 0, chunks[0]['digest'])}.parquet").unlink()
+            (
+                path / "scores" / f"{task_name(source['key'], 0, chunks[0]['digest'])}.parquet"
+            ).unlink()
     with open_results(path) as results:
         figures = StoreFigures(results)
         for name in ("all-methods", "energy-curves", "agreement"):

@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sightline.core import row_schema
 from sightline.metrics import score_maps
 from sightline.store import (
     Store,
@@ -18,10 +17,18 @@ from sightline.store import (
     images_table,
     regions_table,
     task_name,
-    write_rows,
+    write_table,
 )
+from sightline.store.schema import (
+    build_region_scores_schema,
+    build_scores_schema,
+    conform,
+    list_score_columns,
+)
+from sightline.store.snapshot import list_stored_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SIZE = 12
@@ -81,7 +88,6 @@ KINDS = (
     Kind("demo/vit", "", "random", "baseline", seed=1),
     Kind("demo/cnn", "", "gradcam", "cam", (3,), target="predicted"),
     Kind("demo/cnn", "", "center", "baseline"),
-    Kind("demo/vit", "", "cls", "attention", (3,), check="cascade_top_down/03"),
 )
 
 
@@ -99,6 +105,21 @@ class Made:
 
     def __post_init__(self) -> None:
         self.store = Store(self.path)
+
+    @property
+    def score_files(self) -> list[Path]:
+        """The shards of `scores`, in the order of the manifest."""
+        return [self.store.score_file(task) for task in self.tasks]
+
+    @property
+    def region_files(self) -> list[Path]:
+        """The shards of `region_scores`, in the order of the manifest."""
+        return [self.store.region_file(task) for task in self.tasks]
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks of the manifest that are stored."""
+        return list_stored_tasks(self.store, self.store.manifest())[0]
 
 
 def _image_lines(count: int, rng: np.random.Generator) -> tuple[list[Any], list[Any]]:
@@ -139,73 +160,129 @@ def _image_lines(count: int, rng: np.random.Generator) -> tuple[list[Any], list[
     return images, regions
 
 
-def _task_rows(
+def _score_task(
     kind: Kind, images: list[Any], regions: list[Any], rng: np.random.Generator, **options: Any
 ) -> tuple[pa.Table, pa.Table]:
-    """Score random maps of a source on some images."""
+    """Score random maps of a source on some images; curves are random numbers."""
     shape = (len(images), len(kind.layers), len(kind.heads), SIZE, SIZE)
     maps = np.round(rng.random(shape) ** 3, 2)
     if kind.method == "cls":
         maps[0] = 0  # a map without energy: coverage is undefined
-    tables, curves = [], []
+    whole, single = [], []
     for i, image in enumerate(images):
         boxes = [r for r in regions if r["image"] == image["image"] and not r["dropped"]]
         corners = [[r["x0"], r["y0"], r["x1"], r["y1"]] for r in boxes]
         flat = maps[i].reshape(-1, SIZE, SIZE)
         scores = score_maps(flat, regions=[np.reshape(corners, (-1, 4))] * len(flat), **options)
-        layers = [layer for layer in kind.layers for _ in kind.heads]
+        assert scores.regions is not None
         keys = {
-            "study": "small",
-            "rules": kind.rules,
             **_names(kind, image),
-            "layer": None if layers[0] is None else layers,
-            "head": list(kind.heads) * len(kind.layers)
-            if any(h is not None for h in kind.heads)
-            else None,
+            "rules": np.full(len(flat), kind.rules),
+            "layer": pa.array([layer for layer in kind.layers for _ in kind.heads], pa.int16()),
+            "head": pa.array(list(kind.heads) * len(kind.layers), pa.int16()),
+            "visible_fraction": np.ones(len(flat), np.float32),
         }
-        table = scores.to_rows(keys)
-        numbers = table.column("region").to_pylist()
-        mine = [None if n is None else boxes[n]["region"] for n in numbers]
+        curves = np.random.default_rng(i).random((2, len(flat), 101), np.float32)
+        if i == 0:
+            curves[:] = np.nan
+        scores.curves = {"roc": curves[0], "pr": curves[1]}
+        whole.append(scores.to_table(keys))
+        owners = scores.regions.map
+        own = {name: _take(value, owners) for name, value in keys.items()}
+        table = scores.regions.to_table(own)
+        mine = [boxes[n]["region"] for n in scores.regions.region]
         where = table.schema.get_field_index("region")
-        tables.append(table.set_column(where, "region", pa.array(mine, pa.int32())))
-        curves += [
-            {
-                **_names(kind, image),
-                "layer": layer,
-                "head": head,
-                "curve": curve,
-                "point": point,
-                "value": float(rng.random()) if i else float("nan"),
-            }
-            for layer in kind.layers
-            for head in kind.heads
-            for curve in ("roc", "pr")
-            for point in (0, 50, 100)
-        ]
-    return pa.concat_tables(tables).unify_dictionaries(), pa.Table.from_pylist(curves, _CURVES)
+        single.append(table.set_column(where, "region", pa.array(mine, pa.int32())))
+    return _whole_table(whole, build_scores_schema), _whole_table(
+        single, build_region_scores_schema
+    )
+
+
+def _take(value: Any, owners: Any) -> Any:
+    """Return of a key of maps what holds for their regions."""
+    if isinstance(value, pa.Array):
+        return value.take(pa.array(owners))
+    return value[owners] if isinstance(value, np.ndarray) else value
+
+
+def _whole_table(
+    tables: list[pa.Table], build_schema: Callable[[list[str]], pa.Schema]
+) -> pa.Table:
+    columns = dict.fromkeys(name for table in tables for name in table.column_names)
+    schema = build_schema(list_score_columns(columns))
+    return pa.concat_tables(conform(table, schema) for table in tables).unify_dictionaries()
 
 
 def _names(kind: Kind, image: dict[str, Any]) -> dict[str, Any]:
     """Say of which source and image a row is."""
-    mine = ("model", "variant", "method", "target", "seed", "check")
+    mine = ("model", "variant", "method", "target", "seed")
     return {"image": image["image"]} | {name: getattr(kind, name) for name in mine}
 
 
-_CURVES = pa.schema(
-    {
-        **dict.fromkeys(("image", "model", "variant"), pa.string()),
-        **dict.fromkeys(("layer", "head"), pa.int16()),
-        **dict.fromkeys(("method", "target"), pa.string()),
-        "seed": pa.int32(),
-        **dict.fromkeys(("check", "curve"), pa.string()),
-        "point": pa.int16(),
-        "value": pa.float32(),
-    }
-)
+def melt(scores: pa.Table, region_scores: pa.Table) -> pd.DataFrame:
+    """Return the scores of both tables as a long table, a row each."""
+    frames = []
+    for table in (scores, region_scores):
+        plain = table.cast(
+            pa.schema(
+                [
+                    (f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type)
+                    for f in table.schema
+                ]
+            )
+        )
+        frame = plain.to_pandas().assign(study="small", check="")
+        if "region" not in frame:
+            frame["region"] = np.nan
+        names = list_score_columns(table.column_names)
+        keys = ["study", "rules", "image", "region", "model", "variant", "layer", "head", "method"]
+        keys += ["target", "seed", "check"]
+        facts = ["annotated_fraction", "visible_fraction"]
+        for name in names:
+            column = table.column(name)
+            metric, _, threshold = name.partition("@")
+            part = frame[[*keys, *facts]].assign(metric=metric, threshold=threshold)
+            part["value"] = frame[name]
+            frames.append(part[~column.is_null().to_numpy()])
+    found: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    return found.rename(columns={"annotated_fraction": "area", "visible_fraction": "visible"})
 
-_PLAIN = pa.schema(
-    [(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type) for f in row_schema()]
-)
+
+def melt_curves(scores: pa.Table) -> pd.DataFrame:
+    """Return the points of the curves of maps, a row each."""
+    keys = ["image", "model", "variant", "layer", "head", "method", "target", "seed"]
+    frame = scores.to_pandas()
+    parts = []
+    for curve in ("roc", "pr"):
+        part = frame[keys].assign(
+            curve=curve, check="", value=frame[curve], point=[range(101)] * len(frame)
+        )
+        parts.append(part.explode(["value", "point"]))
+    found: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return found.astype(
+        {
+            "value": "float32",
+            "point": "int16",
+            "image": str,
+            "model": str,
+            "variant": str,
+            "method": str,
+            "target": str,
+        }
+    )
+
+
+def edit_table(path: Path, edit: Callable[[pd.DataFrame], pd.DataFrame | None]) -> None:
+    """Change the rows of a shard, in place or to those that `edit` returns."""
+    table = pq.read_table(path)
+    frame = table.to_pandas()
+    edited = edit(frame)
+    frame = frame if edited is None else edited
+    arrays = [
+        pa.array(frame[f.name].to_numpy(), f.type, from_pandas=not pa.types.is_floating(f.type))
+        for f in table.schema
+    ]
+    write_table(path, pa.Table.from_arrays(arrays, schema=table.schema), kind="scores")
 
 
 def make_store(
@@ -245,13 +322,13 @@ def make_store(
     for c, chunk in enumerate(chunks):
         mine = [image for image in images if image["chunk"] == c]
         for kind in kinds:
-            rows, lines = _task_rows(kind, mine, regions, rng, **options)
+            scores, region_scores = _score_task(kind, mine, regions, rng, **options)
             if number not in skip:
                 name = task_name(kind.manifest()["key"], c, str(chunk["digest"]))
-                write_rows(store.row_file(name), rows)
-                pq.write_table(lines, store.curve_file(name))
-                found.append(rows.cast(_PLAIN).to_pandas())
-                curves.append(lines.to_pandas())
+                write_table(store.region_file(name), region_scores, kind="region_scores")
+                write_table(store.score_file(name), scores, kind="scores")
+                found.append(melt(scores, region_scores))
+                curves.append(melt_curves(scores))
             number += 1
     _write_stale(store, kinds[0], images, regions, rng, options)
     store.save_manifest(_manifest(kinds, chunks, count, len(regions), options))
@@ -269,8 +346,10 @@ def _write_stale(
     store: Store, kind: Kind, images: list[Any], regions: list[Any], rng: Any, options: Any
 ) -> None:
     """Leave a shard of older settings, which no table may read."""
-    rows, _ = _task_rows(kind, images[:2], regions, rng, **options)
-    write_rows(store.row_file(task_name("older settings", 0, "chunk0")), rows)
+    scores, region_scores = _score_task(kind, images[:2], regions, rng, **options)
+    name = task_name("older settings", 0, "chunk0")
+    write_table(store.region_file(name), region_scores, kind="region_scores")
+    write_table(store.score_file(name), scores, kind="scores")
 
 
 def _manifest(

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
-from sightline.core import InputError, row_schema
+from sightline.core import InputError
 from sightline.results import open_results
 from sightline.results._wording import sentences, summary
 from sightline.stats.paired_tests import compare_family, compare_paired
-from sightline.store import write_rows
 from tests.results.slow import halves, means, unit_scores
-from tests.results.stores import KINDS, Kind, make_store
+from tests.results.stores import KINDS, Kind, edit_table, make_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +89,7 @@ def test_recall_is_to_be_read_beside_other_scores(results: Results) -> None:
 def test_maps_without_layers_have_none_beside_layers_chosen_by_halves(tmp_path: Path) -> None:
     cls = tuple(Kind("m", v, "cls", "attention", (0, 1, 2, 3)) for v in ("a", "b"))
     plain = tuple(Kind("m", v, "saliency", "gradient") for v in ("a", "b"))
-    made = make_store(tmp_path / "s", kinds=cls + plain)
+    made = make_store(tmp_path / "s", kinds=cls + plain, seed=1)
     frame = open_results(made.path).compare("m@a", "m@b", layer="split").set_index("method")
     layers = [frame["layer_a"].to_dict(), frame["layer_b"].to_dict()]
     assert any("|" in str(column["cls"]) for column in layers)
@@ -280,11 +278,10 @@ def test_maps_without_layers_are_no_comparison_of_layers(results: Results) -> No
 
 def test_what_is_the_same_on_every_image_is_not_counted(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", count=12, kinds=MANY)
-    for path in made.store.shards():
+    for path in made.score_files:
         rows = pd.read_parquet(path)
         if set(rows["method"]) == {"mean"}:
-            rows["value"] = 0.25
-            write_rows(path, pa.Table.from_pandas(rows, schema=row_schema(), preserve_index=False))
+            edit_table(path, lambda rows: rows.assign(**{"iou@90": 0.25}))
     with open_results(made.path) as found:
         frame = found.compare("m@a", "m@b", layer=1).set_index("method")
         two = compare_family(

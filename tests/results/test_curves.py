@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from sightline.core import InputError
 from sightline.results import open_results
 from tests.results.slow import select
-from tests.results.stores import KINDS, make_store
+from tests.results.stores import KINDS, edit_table, make_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def test_curves_are_averaged_over_seeds_then_images(
     made: Made, results: Results, kind: str, method: str, layer: int | None
 ) -> None:
     frame = results.curves(kind, model="demo/vit", method=method, layer=layer)  # type: ignore[arg-type]
-    assert frame["x"].tolist() == [0, 0.5, 1]
+    assert frame["x"].tolist() == pytest.approx(np.linspace(0, 1, 101))
     rows = select(
         made.curves,
         curve=kind,
@@ -48,13 +49,13 @@ def test_curves_are_averaged_over_seeds_then_images(
 
 def test_a_study_without_curves(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", kinds=KINDS[7:8])
-    for path in made.store.curve_files():
-        path.unlink()
+    for path in made.score_files:
+        edit_table(path, lambda rows: rows.assign(roc=None, pr=None))
     with open_results(made.path) as found:
         frame = found.curves("roc")
         assert len(frame) == 0
         assert "kept no curves" in frame.attrs["note"]
-        assert len(found.query("SELECT * FROM curves")) == 0
+        assert found.query("SELECT count(roc) AS n FROM scores")["n"].tolist() == [0]
 
 
 def test_other_kinds_are_refused(results: Results) -> None:

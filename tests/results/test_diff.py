@@ -13,7 +13,7 @@ import pytest
 
 from sightline.core import InputError
 from sightline.results import diff_results
-from sightline.store import write_rows
+from sightline.store import write_table
 from sightline.store.checksums import save_json
 from tests.results.stores import KINDS, make_store
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 def slow(a: pd.DataFrame, b: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
     """Match rows one by one."""
-    keys = list(a.columns[2 : list(a.columns).index("value")])
+    keys = [
+        name for name in a.columns if name not in ("study", "rules", "value", "area", "visible")
+    ]
 
     def table(rows: pd.DataFrame) -> dict[tuple[str, ...], float]:
         return {
@@ -86,24 +88,23 @@ def test_a_store_is_the_same_as_itself(made: Made) -> None:
 
 def test_the_names_of_study_and_rules_do_not_keep_rows_apart(made: Made, tmp_path: Path) -> None:
     other = make_store(tmp_path / "o")
-    for path in other.store.shards():
+    for path in [*other.score_files, *other.region_files]:
         table = pq.read_table(path)
-        for column in ("study", "rules"):
-            place = table.schema.get_field_index(column)
-            table = table.set_column(place, column, pa.array(["other"] * table.num_rows))
-        write_rows(path, table)
+        place = table.schema.get_field_index("rules")
+        table = table.set_column(place, "rules", pa.array(["other"] * table.num_rows))
+        write_table(path, table, kind="scores")
     assert diff_results(made.path, other.path).same
 
 
 def test_one_changed_value_is_found(made: Made, tmp_path: Path) -> None:
     other = make_store(tmp_path / "o")
-    path = other.store.shards()[0]
+    path = other.score_files[0]
     table = pq.read_table(path)
-    values = table.column("value").to_pylist()
+    values = table.column("iou@90").to_pylist()
     place = next(i for i, value in enumerate(values) if value == 0)
     values[place] = 0.125
-    column = table.schema.get_field_index("value")
-    write_rows(path, table.set_column(column, "value", pa.array(values)))
+    column = table.schema.get_field_index("iou@90")
+    write_table(path, table.set_column(column, "iou@90", pa.array(values)), kind="scores")
     found = diff_results(made.path, other.path)
     assert not found.same
     assert found.scores["changed"].sum() == 1

@@ -70,9 +70,9 @@ WRITING = [
     "CREATE OR REPLACE VIEW scores AS SELECT 1",
     "DROP VIEW scores",
     "INSERT INTO rows VALUES (1)",
-    "DELETE FROM rows",
+    "DELETE FROM scores",
     "UPDATE rows SET value = 0",
-    "WITH x AS (DELETE FROM rows RETURNING *) SELECT * FROM x",
+    "WITH x AS (DELETE FROM scores RETURNING *) SELECT * FROM x",
     "INSTALL httpfs",
     "LOAD httpfs",
     "LOAD '{path}/x.duckdb_extension'",
@@ -107,7 +107,7 @@ def test_nothing_outside_the_store_can_be_read(results: Results, sql: str) -> No
 
 @pytest.mark.parametrize("sql", WRITING)
 def test_nothing_can_be_written(made: Made, results: Results, sql: str) -> None:
-    shard = made.store.shards()[0]
+    shard = made.score_files[0]
     before = {path: path.read_bytes() for path in made.path.rglob("*") if path.is_file()}
     with pytest.raises(InputError, match="reads only"):
         results.query(sql.format(path=made.path, shard=shard))
@@ -119,7 +119,7 @@ def test_nothing_can_be_written(made: Made, results: Results, sql: str) -> None:
     "sql",
     [
         "SELECT count(*) FROM scores",
-        "select name, avg(chance) from scores group by name order by name;",
+        "select name, avg(chance) from scores_long group by name order by name;",
         "WITH x AS (SELECT image FROM images) SELECT * FROM x JOIN regions USING (image)",
         "FROM scores LIMIT 3",
         "VALUES (1)",
@@ -132,10 +132,10 @@ def test_nothing_can_be_written(made: Made, results: Results, sql: str) -> None:
         "SUMMARIZE images",
         "SELECT unnest(labels) AS style, count(*) FROM images GROUP BY style",
         "SELECT * FROM range(3)",
-        "SELECT image, value FROM rows QUALIFY row_number() OVER (ORDER BY value DESC) < 3",
+        "SELECT image, value FROM scores_long QUALIFY row_number() OVER (ORDER BY value DESC) < 3",
         "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 5) FROM t",
         "-- a comment\nSELECT 'COPY x TO y' AS text",
-        "PIVOT (SELECT method, name, value FROM scores) ON method IN ('cls') USING avg(value)",
+        "PIVOT (SELECT method, name, value FROM scores_long) ON method IN ('cls') USING avg(value)",
     ],
 )
 def test_queries_that_read_are_answered(results: Results, sql: str) -> None:
@@ -144,7 +144,7 @@ def test_queries_that_read_are_answered(results: Results, sql: str) -> None:
 
 def test_a_query_gives_numbers_and_texts(made: Made, results: Results) -> None:
     frame = results.query(
-        "SELECT method, layer, max(value) AS top FROM rows "
+        "SELECT method, layer, max(value) AS top FROM scores_long "
         "WHERE metric = 'recall' AND threshold = '50' GROUP BY ALL ORDER BY ALL NULLS FIRST"
     )
     rows = made.rows.query("metric == 'recall' and threshold == '50'")
@@ -156,7 +156,7 @@ def test_a_query_gives_numbers_and_texts(made: Made, results: Results) -> None:
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("SELECT nam FROM scores", "scores: study, rules, image, region"),
+        ("SELECT nam FROM scores", "scores: image, model, variant, method"),
         ("SELECT * FROM score", "images: image, chunk, split, labels"),
         ("SELEC 1", "syntax error"),
         ("SELECT avg(value FROM scores", "syntax error"),
@@ -168,7 +168,7 @@ def test_mistakes_are_answered_with_what_is_there(results: Results, sql: str, sa
 
 
 def test_other_shards_in_the_folder_cannot_be_read(made: Made, results: Results) -> None:
-    stale = next(p for p in made.store.rows.iterdir() if p not in made.store.shards())
+    stale = next(p for p in made.store.scores.iterdir() if p not in made.score_files)
     with pytest.raises(InputError, match="no other files"):
         results.query("SELECT * FROM read_parquet('{}')".format(stale))  # noqa: S608, UP032
 
@@ -231,6 +231,6 @@ def test_no_table_is_made_beside_the_program(
     monkeypatch.chdir(here)
     with open_results(Path("..") / "s") as found:
         found.leaderboard()
-        found.query("SELECT * FROM scores ORDER BY value")
+        found.query("SELECT * FROM scores_long ORDER BY value")
     assert made.path.is_dir()
     assert not list(here.iterdir())

@@ -95,17 +95,6 @@ def test_scores_of_an_image_come_in_the_order_of_the_study(results: Results) -> 
     pd.testing.assert_frame_equal(frame, results.image("image03"))
 
 
-def test_one_image_reads_only_shards_of_its_chunk(tmp_path: Path) -> None:
-    made = make_store(tmp_path / "s")
-    with open_results(made.path) as found:
-        expected = found.image("image01")
-    for path in made.store.shards():
-        if path.name.startswith("000001-"):
-            path.write_bytes(b"not read")
-    with open_results(made.path) as found:
-        pd.testing.assert_frame_equal(found.image("image01"), expected)
-
-
 def test_an_unknown_image_is_answered_with_near_ones(results: Results) -> None:
     with pytest.raises(UnknownNameError, match=r"no image 'imge03' is stored; nearest: image03"):
         results.image("imge03")

@@ -15,8 +15,9 @@ from sightline.metrics import METRICS
 from sightline.results import open_results
 from sightline.stats.confidence import interval
 from sightline.store import images_table
+from sightline.store.schema import list_score_columns
 from tests.results.slow import check_figures, halves, means, unit_scores
-from tests.results.stores import KINDS, Kind, make_store
+from tests.results.stores import KINDS, Kind, edit_table, make_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,10 +87,8 @@ def test_ranks_follow_the_direction(results: Results, metric: str) -> None:
 def test_equal_lines_share_their_rank(tmp_path: Path) -> None:
     twin = (Kind("m", "", "random", "baseline"), Kind("m", "", "zero", "baseline"))
     made = make_store(tmp_path / "s", kinds=(*twin, KINDS[7]))
-    for path in made.store.shards():
-        rows = pd.read_parquet(path)
-        rows.loc[rows["method"].isin(["random", "zero"]), "value"] = rows["area"].astype(float)
-        _rewrite(path, rows)
+    for path in made.score_files:
+        edit_table(path, _equal_chance)
     board = open_results(made.path).leaderboard("coverage")
     twins = board[board["method"].isin(["random", "zero"])]
     other = board[board["method"] == "center"].iloc[0]
@@ -98,14 +97,9 @@ def test_equal_lines_share_their_rank(tmp_path: Path) -> None:
     assert other["rank"] in (1.0, 3.0)
 
 
-def _rewrite(path: Path, rows: pd.DataFrame) -> None:
-    import pyarrow as pa
-
-    from sightline.core import row_schema
-    from sightline.store import write_rows
-
-    schema = row_schema()
-    write_rows(path, pa.Table.from_pandas(rows, schema=schema, preserve_index=False))
+def _equal_chance(rows: pd.DataFrame) -> None:
+    twins = rows["method"].isin(["random", "zero"])
+    rows.loc[twins, "coverage"] = rows["annotated_fraction"].astype(float)
 
 
 @pytest.mark.parametrize("metric", ["iou@90", "coverage"])
@@ -354,7 +348,7 @@ def test_best_iou_has_the_quartiles_of_its_percentile(tmp_path: Path) -> None:
     assert board["percentile_median"][0] == pytest.approx(rows["value"].median())
     assert "percentile_median" not in results.leaderboard("iou@90")
     assert "best_iou_percentile" not in results.metrics
-    stored = set(results.query("SELECT DISTINCT metric FROM scores")["metric"])
+    stored = set(results.query("SELECT DISTINCT metric FROM scores_long")["metric"])
     assert stored == {"iou", "best_iou"}
 
 
@@ -430,9 +424,9 @@ def test_percentile_sweep_by_halves(made: Made, results: Results) -> None:
 def test_an_unfinished_study_says_so(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", skip=(0, 5))
     found = open_results(made.path)
-    assert found.progress == (16, 18)
+    assert found.progress == (14, 16)
     board = found.leaderboard()
-    assert "so far: 16 of 18 tasks" in board.attrs["note"]
+    assert "so far: 14 of 16 tasks" in board.attrs["note"]
     line = find(board, model="demo/vit", method="cls")
     assert line["n"] + line["undefined"] == 4
     assert not math.isnan(line["value"])
@@ -453,10 +447,14 @@ def test_no_bit_of_a_table_changes_from_one_call_to_the_next(tmp_path: Path) -> 
 def test_a_half_without_scores_gives_the_other_no_layer(tmp_path: Path, without: int) -> None:
     made = make_store(tmp_path / "s", kinds=KINDS[1:2])
     half = halves(made)
-    for path in made.store.shards():
-        rows = pd.read_parquet(path)
-        rows.loc[[half[image] == without for image in rows["image"]], "value"] = math.nan
-        _rewrite(path, rows)
+
+    def blank(rows: pd.DataFrame) -> None:
+        some = [half[image] == without for image in rows["image"]]
+        rows.loc[some, list_score_columns(rows.columns)] = math.nan
+
+    for path in [*made.score_files, *made.region_files]:
+        edit_table(path, blank)
+    made.rows.loc[[half[image] == without for image in made.rows["image"]], "value"] = math.nan
     units = {
         layer: unit_scores(made, "iou@90", model="demo/vit@seed2", method="cls", layer=layer)
         for layer in range(4)
@@ -490,9 +488,8 @@ def test_one_image_has_no_other_half(tmp_path: Path) -> None:
     lines: list[Any] = made.images.to_dict("records")
     with open_results(made.path) as found:
         name = found.images(layer=0)["image"][0]
-    for path in made.store.shards():
-        rows = pd.read_parquet(path)
-        _rewrite(path, rows[rows["image"] == name])
+    for path in [*made.score_files, *made.region_files]:
+        edit_table(path, lambda rows: rows[rows["image"] == name])
     pq.write_table(
         images_table([line for line in lines if line["image"] == name]), made.store.images_path
     )
@@ -584,12 +581,14 @@ def test_ends_are_scores_that_there_can_be(tmp_path: Path) -> None:
             assert frame["high"].max() <= 1
 
 
+def _infinite_kl(rows: pd.DataFrame) -> None:
+    rows.loc[rows["method"] == "center", "kl"] = math.inf
+
+
 def test_an_infinite_score_has_no_interval(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", metrics=("kl",), kinds=KINDS[6:8])
-    for path in made.store.shards():
-        rows = pd.read_parquet(path)
-        rows.loc[(rows["metric"] == "kl") & (rows["method"] == "center"), "value"] = math.inf
-        _rewrite(path, rows)
+    for path in made.score_files:
+        edit_table(path, _infinite_kl)
     board = open_results(made.path).leaderboard("kl").set_index("method")
     assert board["value"].tolist()[1] == math.inf
     assert board.loc["center", ["low", "high"]].isna().all()

@@ -16,7 +16,7 @@ from sightline.results.images import scores_of_images
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WHOLE = "rows_of_images"
+WHOLE = "stored.scores_in_memory"
 
 
 @pytest.fixture
@@ -52,10 +52,9 @@ def test_tables_are_the_same_from_memory(own: Results) -> None:
 
 def test_it_holds_the_rows_of_whole_images_and_no_others(own: Results) -> None:
     own._tables.preload()
-    ((held,),) = own._tables.fetch("SELECT count(*) FROM rows_of_images")
-    ((wanted,),) = own._tables.fetch("SELECT count(*) FROM rows WHERE region IS NULL")
-    ((every,),) = own._tables.fetch("SELECT count(*) FROM rows")
-    assert 0 < held == wanted < every
+    ((held,),) = own._tables.fetch("SELECT count(*) FROM stored.scores_in_memory")
+    ((wanted,),) = own._tables.fetch("SELECT count(*) FROM stored.scores")
+    assert 0 < held == wanted
 
 
 def test_too_many_rows_stay_in_their_files(own: Results) -> None:

@@ -44,7 +44,7 @@ def parts(made: Made, token: str, by: str = "image", **keys: Any) -> dict[Any, l
     keys = {"target": "", "head": None, "check": "", **keys}
     rows = select(made.rows, threshold=token, **keys)
     rows = rows[rows["region"].isna() if by == "image" else rows["region"].notna()]
-    areas = {_key(row): row["value"] for row in _records(rows, "attention_area")}
+    areas = {_key(row): row["value"] for row in _records(rows, "selected_fraction")}
     found: dict[Any, list[list[float]]] = {}
     for row in _records(rows, "iou"):
         if math.isnan(row["value"]):
@@ -121,7 +121,7 @@ def test_percentiles_heads_and_halves(made: Made, results: Results) -> None:
     (split,) = _lines(
         results.leaderboard("iou_corrected@90", model="demo/vit@seed2", layer="split")
     )
-    layers, half = [int(one) for one in split["layer"].split("|")] * 2, halves(made)
+    layers, half = [int(one) for one in str(split["layer"]).split("|")] * 2, halves(made)
     by_layer = {layer: parts(made, "90", **SEED2, layer=layer) for layer in layers}
     mine = [by_layer[layers[half[image]]][image] for image in by_layer[layers[0]]]
     assert split["value"] == near(ratio(mine))

@@ -34,7 +34,7 @@ def test_importing_loads_no_heavy_package() -> None:
 def test_a_store_without_shards_says_so(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s", skip=tuple(range(18)))
     found = open_results(made.path)
-    assert found.progress == (0, 18)
+    assert found.progress == (0, 16)
     for ask in (
         found.leaderboard,
         found.images,
@@ -43,10 +43,10 @@ def test_a_store_without_shards_says_so(tmp_path: Path) -> None:
         lambda: found.query("SELECT 1"),
         lambda: list(found.batches("scores")),
     ):
-        with pytest.raises(InputError, match="nothing is stored yet: 0 of 18 tasks"):
+        with pytest.raises(InputError, match="nothing is stored yet: 0 of 16 tasks"):
             ask()
-    assert "0 of 18 tasks" in found._repr_html_()
-    assert "0 of 18 tasks" in repr(found)
+    assert "0 of 16 tasks" in found._repr_html_()
+    assert "0 of 16 tasks" in repr(found)
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
@@ -57,15 +57,15 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
 def test_new_shards_are_seen_after_refreshing(tmp_path: Path) -> None:
     made = make_store(tmp_path / "s")
     hidden = tmp_path / "hidden"
-    shutil.move(made.store.shards()[0], hidden)
+    shutil.move(made.score_files[0], hidden)
     name = made.store.tasks()[0]
     with open_results(made.path) as found:
         before = found.leaderboard(model="demo/vit", method="cls", layer=0)
         assert before["n"][0] + before["undefined"][0] == 4
-        shutil.move(hidden, made.store.row_file(name))
-        assert found.progress == (17, 18)
+        shutil.move(hidden, made.store.score_file(name))
+        assert found.progress == (15, 16)
         assert found.refresh() is found
-        assert found.progress == (18, 18)
+        assert found.progress == (16, 16)
         after = found.leaderboard(model="demo/vit", method="cls", layer=0)
         assert after["n"][0] + after["undefined"][0] == 8
         assert "so far" not in after.attrs["note"]
@@ -134,7 +134,7 @@ def test_rules_are_never_mixed(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"2 kinds of scores .* \(rules 00000001, 00000002\)"):
             found.leaderboard()
         assert found.leaderboard(model="demo/cnn")["n"].tolist() == [7]
-        assert len(found.query("SELECT DISTINCT rules FROM rows")) == 2
+        assert len(found.query("SELECT DISTINCT rules FROM scores")) == 2
 
 
 def test_a_notebook_shows_the_leaderboard(results: Results) -> None:
@@ -143,14 +143,14 @@ def test_a_notebook_shows_the_leaderboard(results: Results) -> None:
     for text in (
         "<h3>small</h3>",
         "iou@90",
-        "18 of 18 tasks",
+        "16 of 16 tasks",
         "demo/vit@seed2",
         "best of 4 layers",
     ):
         assert text in page
     assert "nan" not in page
     assert "&lt;NA&gt;" not in page
-    assert repr(results) == "<Results of 'small': 18 of 18 tasks, 3 models, 4 methods>"
+    assert repr(results) == "<Results of 'small': 16 of 16 tasks, 3 models, 4 methods>"
 
 
 def test_names_are_escaped_in_a_notebook(tmp_path: Path) -> None:

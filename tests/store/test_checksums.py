@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 from sightline.core import InputError
 from sightline.core.geometry import Geometry
-from sightline.store import write_maps, write_rows
+from sightline.store import write_maps, write_table
 from sightline.store.checksums import (
     BLANK,
     KEY,
@@ -52,7 +52,8 @@ def maps_of(images: list[str]) -> StoredMaps:
 def write(path: Path, images: list[str]) -> bytes:
     """Write a file of the kind that its name tells."""
     if path.suffix == ".parquet":
-        write_rows(path, rows_of(images).replace_schema_metadata({"sightline-plan": "a"}))
+        table = rows_of(images).replace_schema_metadata({"sightline-plan": "a"})
+        write_table(path, table, kind="images")
     elif path.suffix == ".safetensors":
         write_maps(path, maps_of(images))
     else:
@@ -170,9 +171,9 @@ def test_only_what_leaves_room_is_sealed(content: bytes) -> None:
 def test_what_was_read_can_be_written_again(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     for about in ({"sightline-plan": "a"}, None):
-        write_rows(path, rows_of(["a.png"]).replace_schema_metadata(about))
+        write_table(path, rows_of(["a.png"]).replace_schema_metadata(about), kind="images")
         first = path.read_bytes()
-        write_rows(path, pq.read_table(path))
+        write_table(path, pq.read_table(path), kind="images")
         assert path.read_bytes() == first
     save_json(tmp_path / "a.json", {"format": 1, KEY: BLANK, "b": 2})
     assert list(json.loads((tmp_path / "a.json").read_text())) == ["format", KEY, "b"]

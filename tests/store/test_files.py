@@ -127,26 +127,31 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_what_a_killed_writer_leaves_is_no_shard_and_is_cleaned(tmp_path: Path) -> None:
     store = create_store(tmp_path / "s")
-    path = store.row_file("000000-aa")
+    path = store.score_file("000000-aa")
     command = [sys.executable, "-c", HALF, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "half\n"
         process.send_signal(signal.SIGKILL)
-    (left,) = store.rows.iterdir()
+    (left,) = store.scores.iterdir()
     assert left.read_bytes() == b"half"
     assert store.done() == set()
     assert not path.exists()
     store.clean()
-    assert names(store.rows) == []
+    assert names(store.scores) == []
 
 
 def test_clean_removes_parts_everywhere_and_nothing_else(tmp_path: Path) -> None:
     store = create_store(tmp_path / "s")
-    kept = [store.path / "manifest.json", store.rows / "a.parquet", store.maps / "part.safetensors"]
+    kept = [
+        *(store.path / "manifest.json", store.maps / "part.safetensors"),
+        *(store.scores / "a.parquet", store.checks / "a.parquet"),
+        *(store.cache / "scores-000000.parquet", store.cache / "lock"),
+    ]
     for file in kept:
         file.touch()
-    for folder in (store.path, store.rows, store.curves, store.maps):
+    folders = (store.scores, store.region_scores, store.checks, store.maps, store.cache)
+    for folder in (store.path, *folders):
         (folder / ".a.parquet.123.part").touch()
     store.clean()
     left = {file for file in store.path.rglob("*") if file.is_file()}

@@ -1,4 +1,4 @@
-"""Rows and maps come back as they were written, and rows are small."""
+"""Tables and maps come back as they were written, and tables are small."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from sightline.core import Annotation, InputError, Region, row_schema
+from sightline.core import Annotation, InputError, Region
 from sightline.core.geometry import fit_geometry
 from sightline.metrics import score_maps
-from sightline.store import write_maps, write_rows
-from sightline.store.shards import StoredMaps, read_maps
+from sightline.store import write_maps, write_table
+from sightline.store.checksums import check_file
+from sightline.store.schema import (
+    build_region_scores_schema,
+    build_scores_schema,
+    conform,
+    list_score_columns,
+)
+from sightline.store.shards import StoredMaps, read_maps, read_value_count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +31,8 @@ METRICS = [
 ]
 
 
-def some_rows(images: int = 16, layers: int = 12) -> pa.Table:
-    """Rows of a task as a study makes them: images x layers x regions x metrics."""
+def score_some(images: int = 16, layers: int = 12) -> tuple[pa.Table, pa.Table]:
+    """Return the tables of a task as a study makes them: images x layers, and those x regions."""
     rng = np.random.default_rng(0)
     corners = rng.uniform(0, 0.6, (images, 9, 2))
     annotations = [
@@ -38,27 +46,40 @@ def some_rows(images: int = 16, layers: int = 12) -> pa.Table:
         for i in range(images)
     ]
     maps = rng.random((images, layers, 1, 14, 14)).astype(np.float32) ** 4
-    scores = score_maps(maps, regions=annotations, metrics=METRICS, threads=1)
-    keys = {
-        "study": "demo",
+    scores = score_maps(maps, regions=annotations, metrics=METRICS, threads=1, curves=True)
+    keys: dict[str, Any] = {
         "rules": "0123abcd",
         "image": np.repeat([one.image_id for one in annotations], layers),
         "model": "demo/vit",
-        "layer": list(range(layers)) * images,
+        "variant": "",
         "method": "cls",
-        "visible": np.repeat(rng.random(images), layers),
+        "target": "",
+        "layer": np.tile(np.arange(layers, dtype=np.int16), images),
+        "visible_fraction": np.repeat(rng.random(images).astype(np.float32), layers),
     }
-    return scores.to_rows(keys)
+    whole = scores.to_table(keys)
+    assert scores.regions is not None
+    owners = scores.regions.map
+    own = {name: key if isinstance(key, str) else key[owners] for name, key in keys.items()}
+    single = scores.regions.to_table({**own, "level": "region"})
+    return (
+        conform(whole, build_scores_schema(list_score_columns(whole.column_names))),
+        conform(single, build_region_scores_schema(list_score_columns(single.column_names))),
+    )
 
 
-def test_rows_take_at_most_12_bytes_each(tmp_path: Path) -> None:
-    rows = some_rows()
-    assert rows.num_rows > 30_000
-    write_rows(tmp_path / "a.parquet", rows)
-    assert (tmp_path / "a.parquet").stat().st_size / rows.num_rows <= 12
+def test_scores_take_at_most_12_bytes_each(tmp_path: Path) -> None:
+    """Keys, areas, nulls and all that a file says of itself are in these; the curves are not."""
+    scores, region_scores = score_some()
+    count = write_table(tmp_path / "a.parquet", region_scores, kind="region_scores")
+    assert count > 30_000
+    assert (tmp_path / "a.parquet").stat().st_size / count <= 12
+    count = write_table(tmp_path / "b.parquet", scores.drop(["roc", "pr"]), kind="scores")
+    assert count > 3000
+    assert (tmp_path / "b.parquet").stat().st_size / count <= 12
 
 
-def plain(table: pa.Table) -> pa.Table:
+def read_plain(table: pa.Table) -> pa.Table:
     """The table with texts as they are."""
     for number, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
@@ -67,41 +88,102 @@ def plain(table: pa.Table) -> pa.Table:
     return table
 
 
+def check_equal(seen: pa.ChunkedArray, expected: pa.ChunkedArray, name: str) -> None:
+    """Compare columns: types, nulls, lengths of lists, and every bit of a number."""
+    seen, expected = seen.combine_chunks(), expected.combine_chunks()
+    assert seen.type == expected.type, name
+    assert seen.is_null().equals(expected.is_null()), name
+    if pa.types.is_list(seen.type):
+        lengths = [pc.list_value_length(column) for column in (seen, expected)]
+        assert lengths[0].equals(lengths[1]), name
+        seen, expected = seen.flatten(), expected.flatten()
+    if pa.types.is_floating(seen.type):
+        bits = [column.fill_null(0).to_numpy().tobytes() for column in (seen, expected)]
+        assert bits[0] == bits[1], name
+    else:
+        assert seen.equals(expected), name
+
+
 @pytest.mark.parametrize("encoded", [True, False])
-def test_rows_come_back(tmp_path: Path, encoded: bool) -> None:
+@pytest.mark.parametrize("kind", ["scores", "region_scores"])
+def test_tables_come_back(tmp_path: Path, kind: str, encoded: bool) -> None:
     """Every value with its null, its NaN and its last bit, whether texts are encoded or not."""
-    rows = some_rows(2, 3)
-    value = rows["value"].to_numpy().copy()
-    value[::7] = np.nan
-    rows = rows.set_column(rows.schema.get_field_index("value"), "value", pa.array(value))
-    rows = rows if encoded else plain(rows)
-    write_rows(tmp_path / "a.parquet", rows)
+    table = score_some(2, 3)[kind == "region_scores"]
+    values = table["coverage"].to_numpy().copy()
+    values[::7] = np.nan
+    gone = np.arange(len(values)) % 5 == 1  # another metric has no such score
+    where = table.schema.get_field_index("coverage")
+    table = table.set_column(where, "coverage", pa.array(values, mask=gone))
+    table = table if encoded else read_plain(table)
+    write_table(tmp_path / "a.parquet", table, kind=kind)
     found = pq.read_table(tmp_path / "a.parquet")
-    assert found.schema.names == row_schema().names
+    assert found.schema.names == table.schema.names
     for name in found.schema.names:
-        seen, expected = plain(found)[name], plain(rows)[name]
-        assert seen.type == expected.type, name
-        assert seen.null_count == expected.null_count, name
-        if pa.types.is_floating(seen.type):
-            assert seen.to_numpy().tobytes() == expected.to_numpy().tobytes(), name
-        else:
-            assert seen.to_pylist() == expected.to_pylist(), name
-    assert found["region"].null_count > 0
+        check_equal(read_plain(found)[name], read_plain(table)[name], name)
+    assert found["coverage"].null_count == gone.sum()
+    assert np.isnan(found["coverage"].drop_null().to_numpy()).any()
     assert found["head"].null_count == found.num_rows
+    if kind == "scores":
+        assert found["roc"].type == pa.list_(pa.float32())
+        assert {len(points) for points in found["roc"].to_pylist()} == {101}
+    else:
+        assert found["region"].null_count == 0
 
 
-def test_the_same_rows_make_the_same_bytes(tmp_path: Path) -> None:
+def test_a_list_that_is_missing_is_not_an_empty_one(tmp_path: Path) -> None:
+    column = pa.array([[0.5, None], [], None, [float("nan")]], pa.list_(pa.float64()))
+    table = pa.table({"image": list("abcd"), "deletion_curve": column})
+    write_table(tmp_path / "a.parquet", table, kind="checks")
+    found = pq.read_table(tmp_path / "a.parquet")["deletion_curve"]
+    check_equal(found, table["deletion_curve"], "deletion_curve")
+
+
+def test_the_same_table_makes_the_same_bytes(tmp_path: Path) -> None:
     for folder in (tmp_path / "a", tmp_path / "b"):
         folder.mkdir()
-        write_rows(folder / "a.parquet", some_rows(2, 2))
-    assert len({path.read_bytes() for path in tmp_path.glob("*/a.parquet")}) == 1
+        for kind, table in zip(("scores", "region_scores"), score_some(2, 2), strict=True):
+            write_table(folder / f"{kind}.parquet", table, kind=kind)
+    for kind in ("scores", "region_scores"):
+        assert len({path.read_bytes() for path in tmp_path.glob(f"*/{kind}.parquet")}) == 1
 
 
 def test_no_rows_come_back_as_none(tmp_path: Path) -> None:
-    write_rows(tmp_path / "a.parquet", row_schema().empty_table())
-    found = pq.read_table(tmp_path / "a.parquet")
-    assert found.num_rows == 0
-    assert found.schema.names == row_schema().names
+    for schema in (build_scores_schema(["coverage"]), build_region_scores_schema([])):
+        assert write_table(tmp_path / "a.parquet", schema.empty_table(), kind="scores") == 0
+        found = pq.read_table(tmp_path / "a.parquet")
+        assert found.num_rows == 0
+        assert found.schema.names == schema.names
+
+
+def test_scores_are_counted_without_nulls_areas_and_curves_of_maps(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    scores, region_scores = score_some(2, 3)
+    for kind, table in (("scores", scores), ("region_scores", region_scores)):
+        names = list_score_columns(table.column_names)
+        expected = sum(table.num_rows - table[name].null_count for name in names)
+        assert write_table(path, table, kind=kind) == read_value_count(path) == expected > 0
+    checks = pa.table(
+        {
+            "image": ["a.png", "b.png"],
+            "draw": pa.array([0, None], pa.int32()),
+            "spearman": [0.5, None],
+            "ssim": [float("nan"), 0.25],
+            "curve_fractions": pa.array([None, [0.0, 1.0]], pa.list_(pa.float64())),
+            "road_morf_curve": pa.array([None, [0.5, 0.25]], pa.list_(pa.float64())),
+        }
+    )
+    assert write_table(path, checks, kind="checks") == read_value_count(path) == 5
+    pq.write_table(checks, path)  # of somebody else: it says no number
+    assert read_value_count(path) == 0
+
+
+def test_texts_for_the_metadata_are_kept_beside_the_checksum(tmp_path: Path) -> None:
+    path, table = tmp_path / "a.parquet", score_some(2, 2)[0]
+    write_table(path, table, kind="scores", about={"mine": "ä"}, row_group=3)
+    found = pq.ParquetFile(path)
+    assert found.metadata.metadata[b"mine"] == "ä".encode()
+    assert [found.metadata.row_group(k).num_rows for k in range(found.num_row_groups)] == [3, 1]
+    assert check_file(path) == "sound"
 
 
 def stored(shapes: list[list[tuple[int, int]]], fits: list[str], **options: Any) -> StoredMaps:

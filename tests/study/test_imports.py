@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
+from tests.study.tables import melt
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,7 +27,7 @@ from sightline.study.plan.images import read_cards
 from sightline.study.plan.methods import method_sources
 from sightline.study.plan.plan import seal
 from sightline.study.worker.model_cache import Shelf
-from sightline.store import create_store, write_rows
+from sightline.store import create_store, write_table
 
 dataset = load_dataset("facades", count=2)
 data = SimpleNamespace(
@@ -71,12 +73,13 @@ def run(code: str, *arguments: str) -> str:
 
 def test_maps_are_made_and_scored_without_them(tmp_path: Path) -> None:
     said = run(BARE, str(tmp_path / "s"))
-    (shard,) = (tmp_path / "s" / "rows").iterdir()
-    frame = pq.read_table(shard).to_pandas()
-    assert said.strip() == f"Done(rows={len(frame)}, maps=24)"
-    whole = frame[frame["region"].isna() & (frame["metric"] == "coverage")]
-    assert len(whole) == 24
-    assert whole["value"].between(0, 1).all()
+    tables = [next((tmp_path / "s" / name).iterdir()) for name in ("scores", "region_scores")]
+    scores, region_scores = map(pq.read_table, tables)
+    rows = melt(scores, region_scores)
+    assert said.strip() == f"Done(rows={rows.num_rows}, maps=24)"
+    frame = scores.to_pandas()
+    assert len(frame) == 24
+    assert frame["coverage"].between(0, 1).all()
     assert set(frame["method"]) == {"cls"}
 
 

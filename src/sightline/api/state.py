@@ -247,7 +247,7 @@ class Served:
         return best_line(lines, name, where)
 
     def _need_rows(self) -> None:
-        if not self.tables.shards:
+        if not self.tables.tasks:
             raise InputError(f"nothing is stored yet: {self.results.progress}")
 
     # --- the data behind it ----------------------------------------------------------------------

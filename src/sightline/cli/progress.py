@@ -84,7 +84,9 @@ def _format_layers(layers: Sequence[int]) -> str:
 def expected_blocks(found: Sequence["Expected"], workers: int) -> "list[Table | str]":
     """Return what each source of a plan will take, and all together."""
     table = new_table(
-        "What the study takes", ("model", "method", "target"), ("maps", "rows", "done", "time left")
+        "What the study takes",
+        ("model", "method", "target"),
+        ("maps", "scores", "done", "time left"),
     )
     for names, some in _lines(found):
         maps, rows, stored, tasks = (
@@ -93,7 +95,7 @@ def expected_blocks(found: Sequence["Expected"], workers: int) -> "list[Table | 
         cells = (f"{maps:,}", f"{rows:,}", f"{stored}/{tasks}")
         add_row(table, *names, *cells, timespan(sum(one.seconds for one in some)))
     maps, rows = (sum(getattr(one, name) for one in found) for name in ("maps", "rows"))
-    counts = f"In all {counted(maps, 'map')}, {counted(rows, 'row')}, {_size(rows * _ROW)}"
+    counts = f"In all {counted(maps, 'map')}, {counted(rows, 'score')}, {_size(rows * _ROW)}"
     return [table, f"{counts}; {_time_left(found, workers)}"]
 
 

@@ -189,8 +189,8 @@ def query(
     sql: Annotated[
         str,
         typer.Argument(
-            help="One SELECT in DuckDB's SQL over scores (with chance and ceiling), rows, images, "
-            "regions, curves."
+            help="One SELECT in DuckDB's SQL over scores, region_scores, scores_long, leaderboard, "
+            "checks, images, regions."
         ),
     ],
     show_all: Annotated[bool, typer.Option("--all", help="Show every line and column.")] = False,
@@ -255,7 +255,7 @@ def export(
     endings = {"csv": "csv", "parquet": "parquet", "sqlite": "sqlite", "markdown": "md"}
     with open_results(store) as results, progress("Writing") as move:
         path = out or Path(f"{results.study['name']}.{endings[to]}")
-        total = int(results.query("SELECT count(*) AS n FROM scores")["n"].sum())
+        total = results.count_scores()
         export_results(results, path, to, lambda done: move(done, total))
     show(f"Written: {path}")
 

@@ -78,7 +78,7 @@ def finished_lines(runs: "Sequence[Run]", program: str) -> list[str]:
     seconds = timespan(sum(run.seconds for run in runs))
     what = "Nothing was left to do"
     if finished:
-        what = f"Stored: {counted(rows, 'row')} of {counted(maps, 'map')} in {seconds}"
+        what = f"Stored: {counted(rows, 'score')} of {counted(maps, 'map')} in {seconds}"
     path = runs[-1].store.path
     command = shlex.join([program, "show", str(path)])
     return [what, f"Results: {path}", f"Next, look at them again:\n  {command}"]
@@ -96,7 +96,7 @@ def demo_lines(
         f"  {compare} --a {compared[0]} --b {compared[1]} --by method",
         f"  {stats} --against chance",
         *([f"  {shlex.join([program, 'sanity', str(path)])}"] if checked else []),
-        f"The study, with every choice: {path / 'study.yml'}; the rows: {path / 'rows'}",
+        f"The study, with every choice: {path / 'study.yml'}; the scores: {path / 'scores'}",
         f"The maps: {path / 'maps'}; what was used: {path / 'manifest.json'}",
     ]
 
@@ -461,7 +461,7 @@ def difference_blocks(found: "Difference", all_lines: bool = False) -> "list[Tab
     differ = scores[scores[["only_a", "only_b", "changed"]].any(axis=1)]
     rows = int(scores["both"].sum())
     if differ.empty:
-        return [*blocks, f"The scores are the same: {counted(rows, 'row')}."]
+        return [*blocks, f"The scores are the same: {counted(rows, 'score')}."]
     title = f"Scores that differ ({len(differ)} of {len(scores)} lines)"
     shown = len(scores) if all_lines else SHOWN_LINES
     return [*blocks, *frame_blocks(scores if all_lines else differ, title, shown, whole=all_lines)]

@@ -25,7 +25,10 @@ __all__ = [
 ]
 
 STEPS = ("opened", "half", "synced", "renamed")
-KINDS = ("rows", "curves", "maps", "checks", "images", "regions", "study", "manifest")
+KINDS = (
+    *("region_scores", "scores", "maps", "checks", "images", "regions", "study", "manifest"),
+    "cache",
+)
 """The kinds of files that a run writes."""
 
 
@@ -65,7 +68,7 @@ def reach(point: str) -> None:
 
     Examples
     --------
-    >>> reach("rows:half")
+    >>> reach("scores:half")
     """
     if hook is not None:
         hook(point)

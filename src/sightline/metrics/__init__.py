@@ -75,11 +75,12 @@ from sightline.metrics.ranking import (
     compute_relevance_rank,
     compute_shuffled_auc,
 )
-from sightline.metrics.scores import RegionScores, Scores
+from sightline.metrics.scores import CONDITIONS, RegionScores, Scores, explain_undefined
 from sightline.metrics.selection import PERCENTILES
 from sightline.metrics.spec import METRICS, Chance, MetricSpec
 
 __all__ = [
+    "CONDITIONS",
     "METRICS",
     "PERCENTILES",
     "Chance",
@@ -134,6 +135,7 @@ __all__ = [
     "compute_sim",
     "compute_sparsity",
     "count_points",
+    "explain_undefined",
     "iou_ceiling",
     "iou_chance",
     "max_box_accuracy",

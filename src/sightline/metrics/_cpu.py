@@ -148,7 +148,8 @@ class _Worker:
         values = np.ascontiguousarray(self.maps[rows], self.given)
         rules, levels = self.rules, self.levels[: len(values)]
         if self.plan.sign == "signed":
-            finite = self.out.finite[rows] = np.isfinite(values).all(axis=(1, 2))
+            finite = np.array(np.isfinite(values).all(axis=(1, 2)))
+            self.out.finite[rows] = finite
             if not finite.all():
                 values = np.where(finite[:, None, None], values, 0)
             rules, levels = _fixed_quantiles(rules, levels, values)

@@ -106,6 +106,15 @@ def add_on_request(scores: Scores, item: Asked, scene: Scene, sign: Sign) -> Non
         scores.add(f"{spec.name}_uniform", scene.apply(spec, even, *against, sign=sign))
 
 
+def list_requested(item: Asked) -> list[str]:
+    """Return the columns that `add_on_request` adds for a metric."""
+    spec, threshold = item
+    token = "" if threshold is None else f"@{threshold}"
+    if spec.chance is not None:
+        return [f"{spec.name}{token}", f"{spec.name}_chance{token}"]
+    return [spec.name, *([f"{spec.name}_uniform"] if "target" in spec.needs else [])]
+
+
 def _add_tolerant(scores: Scores, item: Asked, scene: Scene, sign: Sign) -> None:
     """Add the pointing game with a tolerance: what is near the annotation counts as inside."""
     spec, threshold = item

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from sightline.core import InputError
 from sightline.core.arrays import Array, is_torch, namespace, to_numpy
 from sightline.core.checks import check_choice
@@ -24,9 +26,10 @@ from sightline.metrics._border import (
     refuse_signed_selection,
     resolve_sign,
 )
-from sightline.metrics._counts import Counts, Plan
+from sightline.metrics._columns import list_stored_columns
+from sightline.metrics._counts import Counts, Plan, RegionCounts, Selected
 from sightline.metrics._ignore import measure_kept, without
-from sightline.metrics._on_request import Asked, Scene, add_on_request
+from sightline.metrics._on_request import Asked, Scene, add_on_request, list_requested
 from sightline.metrics._regions import RegionTable
 from sightline.metrics.channels import reduce_channels
 from sightline.metrics.scores import Scores, fill
@@ -36,7 +39,6 @@ from sightline.metrics.spec import METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from sightline.core.choices import Channels
@@ -342,6 +344,48 @@ def _asked(
     shared = dict.fromkeys((*SHARED, *(t for t in budgets if t.kind == "top")))
     chosen = tuple(t for t in budgets if t.kind != "top")
     return asked, Plan(tuple(shared), chosen, sign, ties)
+
+
+def list_columns(
+    *,
+    selection: str | Sequence[str] = "percentile",
+    percentiles: Sequence[float] = PERCENTILES,
+    sign: Sign = "positive",
+    ties: Ties = "share",
+    metrics: Sequence[str] | None = None,
+) -> tuple[list[str], list[str]]:
+    """Return the columns of the tables of `score_maps`, of maps and of regions, without scoring.
+
+    Parameters as in `score_maps`.
+
+    Examples
+    --------
+    >>> list_columns(metrics=["iou", "nss"], percentiles=[90])
+    (['iou@90', 'nss'], ['iou@90'])
+    """
+    asked, plan = _asked(metrics, parse_selection(selection, percentiles), sign, ties)
+    one, budgets = np.ones(1), np.ones((len(plan.all), 1))
+    numbers, selected = np.zeros(1, np.int64), Selected(*[budgets] * 5)
+    regions = RegionCounts(numbers, numbers, one, one, one, selected)
+    table = RegionTable(
+        spans=np.array([[0, 1]]),
+        boxes=np.array([[0, 0, 1, 1]]),
+        offsets=np.zeros(2, np.int64),
+        masks=np.empty(0, np.uint8),
+        labels=("",),
+        numbers=np.zeros(1, np.int32),
+    )
+    counts = Counts(1, one, one, one, one, one, one, one, selected, regions)
+    scores = Scores(counts, plan, (1,), table)
+    in_pass = [item for item in asked if _in_pass(item)]
+    fill(scores, in_pass)
+    for item in asked:
+        if item not in in_pass:
+            for name in list_requested(item):
+                scores.add(name, one)
+    assert scores.regions is not None  # noqa: S101 (a region is given)
+    fill(scores.regions, [item for item in in_pass if item[0].level == "region"])
+    return list_stored_columns(scores, ties), list_stored_columns(scores.regions, ties)
 
 
 def parse_metric(name: str, thresholds: tuple[Threshold, ...]) -> list[Asked]:

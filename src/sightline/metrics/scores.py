@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -28,7 +29,16 @@ if TYPE_CHECKING:
     from sightline.metrics._regions import RegionTable
     from sightline.metrics.selection import Threshold
 
-__all__ = ["Columns", "RegionScores", "Scores"]
+__all__ = ["CONDITIONS", "Columns", "RegionScores", "Scores", "explain_undefined"]
+
+CONDITIONS = (
+    "every pixel is ignored",
+    "map is not finite",
+    "empty annotation",
+    "map sums to zero",
+    "annotation covers the image",
+)
+"""What can leave a score undefined, by the bits of the column `undefined`, from the lowest."""
 
 
 class Columns(Mapping[str, Array]):
@@ -78,6 +88,14 @@ class Columns(Mapping[str, Array]):
         close = get_close_matches(name, self._sources, n=3)
         hint = f"; nearest: {', '.join(close)}" if close else ""
         raise UnknownNameError(f"no column {name!r}{hint}")
+
+    def fact(self, name: str) -> Array:
+        """Return a column, or what tables report besides: ``"pixels"`` and ``"undefined"``."""
+        if name in self._sources:
+            return self[name]
+        if name not in self._done:
+            self._done[name] = self._part.table(name)[0]
+        return self._done[name]
 
     def add(self, name: str, values: Array) -> None:
         """Add a column that the one pass does not give, by its flat values."""
@@ -132,6 +150,11 @@ class _Part:
                 return self.g
             case "attention_area":
                 return self.a
+            case "pixels":
+                xp = namespace(inside)
+                return xp.zeros_like(inside) + self.pixels
+            case "undefined":
+                return self._conditions()
             case "coverage":
                 return self._defined(divide(counts.energy_inside, counts.energy)[None])
             case "iou":
@@ -190,6 +213,24 @@ class _Part:
         else:
             chance = spec.chance.value(Facts(self.pixels, inside, self.selected.budget))
         return nan_where(xp.isnan(values), xp.broadcast_to(chance, values.shape))
+
+    def _conditions(self) -> Array:
+        """Return the bits of `CONDITIONS` that hold."""
+        counts, inside = self.counts, self.counts.inside[None]
+        xp = namespace(inside)
+        pixels = self.table("pixels")
+        holds = (
+            pixels == 0,
+            xp.isnan(inside),
+            inside == 0,
+            counts.energy[None] == 0,
+            inside == pixels,
+        )
+        zero = xp.zeros_like(inside)
+        bits = zero
+        for k, condition in enumerate(holds):
+            bits = bits + xp.where(condition, zero + 2**k, zero)
+        return bits
 
     def reasons(self, name: str, missing: NDArray[np.bool_]) -> NDArray[Any]:
         """Say why the missing values of a column are, of the reasons that its metric declares."""
@@ -250,6 +291,12 @@ class RegionScores(Columns):
         """Return a table with a line per region."""
         return self._frame({"map": self.map, "region": self.region, "label": self.label})
 
+    def to_table(self, keys: Mapping[str, Any] | None = None) -> pa.Table:
+        """Return an Arrow table with one row per pair of map and region; see `Scores.to_table`."""
+        from sightline.metrics._tables import build_table
+
+        return build_table(self, {**(keys or {}), "region": self.region.astype(np.int32)})
+
 
 class Scores(Columns):
     """Scores of a batch of maps: a read-only mapping from column name to array.
@@ -293,28 +340,31 @@ class Scores(Columns):
         """Return a table with a line per map."""
         return self._frame({"map": np.arange(int(np.prod(self._shape)))})
 
-    def to_rows(
-        self, keys: Mapping[str, Any] | None = None, regions: Mapping[str, Any] | None = None
-    ) -> pa.Table:
-        """Return the scores as rows of the long table, one row for each score.
+    def to_table(self, keys: Mapping[str, Any] | None = None) -> pa.Table:
+        """Return an Arrow table with one row per map; ``scores.regions.to_table`` has the regions.
 
-        First come the rows of the maps, then those of the regions; in both, the rows of a metric
-        stand together. Chance, ceiling and the selected share ``attention_area`` have rows only
-        where they do not follow from the threshold and the annotated share.
+        Columns are the keys, ``annotated_fraction``, ``pixels``, ``undefined`` (a bit for each of
+        `CONDITIONS` that holds), one column per metric and threshold, and the lists ``roc`` and
+        ``pr`` if curves were computed. Chance and the selected fraction have columns only where
+        they do not follow from the threshold and the annotated fraction.
 
         Parameters
         ----------
         keys
-            Values for the key columns (``image``, ``model``, ``layer``, …): one for all maps, or
-            one per map of the flattened batch. Missing numbers (None, a masked value) are null.
-            Keys left out are empty or null, and ``visible`` is 1.
-        regions
-            Values for key columns in the rows of the regions, one per line of ``scores.regions``,
-            in place of their map's.
-        """
-        from sightline.metrics._rows import to_rows
+            Columns that identify the maps (``image``, ``layer``, …): one value for all rows, or
+            one for each.
 
-        return to_rows(self, keys or {}, regions or {})
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sightline.metrics import score_maps
+        >>> scores = score_maps(np.eye(4)[None], np.eye(4, dtype=bool), metrics=["iou", "coverage"])
+        >>> scores.to_table({"image": "a.jpg"}).column_names[:6]
+        ['image', 'annotated_fraction', 'pixels', 'undefined', 'iou@95', 'iou@90']
+        """
+        from sightline.metrics._tables import build_table
+
+        return build_table(self, keys or {}, self.curves)
 
 
 def _curves(curves: Array, shape: tuple[int, ...]) -> dict[str, Array]:
@@ -342,6 +392,38 @@ def _on_request(metric: str, token: str) -> bool:
         return metric == "pointing" and token.startswith("tol")
     spec = METRICS[metric]
     return not spec.one_pass and (spec.level != "dataset" or "others" in spec.needs)
+
+
+def explain_undefined(name: str, conditions: int, pixels: int, selected: float = math.nan) -> str:
+    """Return why a score is undefined: the first condition that holds and that its metric declares.
+
+    Parameters
+    ----------
+    name
+        Of the score, ``metric[@threshold]``.
+    conditions, pixels
+        The columns `undefined` and `pixels` of its row.
+    selected
+        The selected fraction of its threshold, if it is known.
+
+    Examples
+    --------
+    >>> explain_undefined("iou@90", 0b100, 196)
+    'empty annotation'
+    >>> explain_undefined("precision@mean", 0, 196, selected=0.0)
+    'nothing selected'
+    """
+    metric, _, token = name.partition("@")
+    declared = _undefined(metric, token)
+    holds = {reason: bool(conditions >> k & 1) for k, reason in enumerate(CONDITIONS)}
+    holds["single pixel"] = pixels == 1
+    holds["fewer than k pixels"] = token.startswith("k") and pixels < float(token[1:] or 0)
+    holds["nothing selected"], holds["everything selected"] = selected == 0, selected == 1
+    order = (*CONDITIONS[:3], "fewer than k pixels", *CONDITIONS[3:], "single pixel")
+    for reason in (*order, "nothing selected", "everything selected"):
+        if reason in declared and holds[reason]:
+            return reason
+    return next((reason for reason in declared if reason not in holds), "undefined")
 
 
 def _undefined(figure: str, token: str) -> tuple[str, ...]:

@@ -63,11 +63,6 @@ def _with_scores(curves: pd.DataFrame, scores: pd.DataFrame | None, metric: str)
     return curves.join(beside, on="name")
 
 
-def _curves_missing(store: StoreFigures) -> str:
-    kept = store.results._tables._state.curves
-    return nothing_missing(store) if kept else "the study stored no curves"
-
-
 def _sweep(store: StoreFigures, choice: Choice) -> Drawn:
     from sightline.figures.curves import create_iou_threshold_curves
     from sightline.report.figures import Drawn
@@ -185,8 +180,8 @@ def _changes_missing(store: StoreFigures) -> str:
 
 
 FEEDS = {
-    "roc": Feed(_roc, _curves_missing),
-    "pr": Feed(_pr, _curves_missing),
+    "roc": Feed(_roc, nothing_missing),
+    "pr": Feed(_pr, nothing_missing),
     "thresholds": Feed(_sweep, _sweep_missing),
     "energy-curves": Feed(_energy, _energy_missing),
     "layers": Feed(_layers, _layers_missing),

@@ -19,6 +19,7 @@ from sightline.results._lines import make_lines, rounded
 from sightline.results._sums import HALVES, sum_up
 from sightline.results._views import Name, full_model
 from sightline.results._wording import beside, ratio
+from sightline.results.curves import points_sql
 from sightline.results.leaderboard import (
     BEST_PERCENTILE,
     PERCENTILES,
@@ -209,9 +210,7 @@ class Lines:
 
     def values(self, name: Name) -> pd.DataFrame:
         """Return the score of each line on each image, with chance and ceiling."""
-        models = list(dict.fromkeys(line.model for line in self.lines))
-        methods = list(dict.fromkeys(pick.method for line in self.lines for pick in line.picks))
-        scores = self.tables.scores([name], models, methods, whole=True)
+        scores = self.tables.scores([name], whole=True)
         means = ", ".join(
             f"avg({what} ORDER BY seed) FILTER (NOT isnan(value)) AS {what}"
             for what in ("value", "chance", "ceiling")
@@ -226,8 +225,8 @@ WHERE region IS NULL GROUP BY place, image ORDER BY place, image"""
         """Return the mean of the images' curves of each line: x, value, n."""
         sql = f"""WITH picks AS ({self._picks_sql()}), units AS (
   SELECT place, image, point, avg(value ORDER BY seed) FILTER (NOT isnan(value)) AS value
-  FROM curves AS s JOIN ({HALVES}) AS h USING (image) JOIN picks ON {_SAME}
-  WHERE curve = {quote(kind)} GROUP BY place, image, point)
+  FROM ({points_sql(kind)}) AS s JOIN ({HALVES}) AS h USING (image) JOIN picks ON {_SAME}
+  GROUP BY place, image, point)
 SELECT place, point / 100 AS x, avg(value ORDER BY image) AS value, count(value) AS n
 FROM units GROUP BY place, point ORDER BY place, point"""
         return self.named(self.tables.frame(sql))
@@ -255,7 +254,7 @@ FROM units GROUP BY place, point ORDER BY place, point"""
         return pd.concat([left, frame.drop(columns="place").reset_index(drop=True)], axis=1)
 
 
-_SAME = f"""picks.half = h.half AND s."check" = ''
+_SAME = f"""picks.half = h.half
   AND {full_model("s")} = p_model AND s.method = p_method AND s.target = p_target
   AND s.layer IS NOT DISTINCT FROM p_layer AND s.head IS NOT DISTINCT FROM p_head"""
 

@@ -274,8 +274,8 @@ def _chosen(scored: Scored) -> Finding | None:
 
 
 def _cropped(results: Results, images: int) -> Finding | None:
-    sql = """SELECT count(DISTINCT image) AS n, min(visible) AS lowest FROM rows
-        WHERE region IS NULL AND visible < 0.9999"""
+    sql = """SELECT count(DISTINCT image) AS n, min(visible_fraction) AS lowest FROM scores
+        WHERE visible_fraction < 0.9999"""
     found = results.query(sql).iloc[0]
     lowest = 0.0 if found["n"] == 0 else float(found["lowest"])
     return words.cropped_words(int(found["n"]), images, lowest)

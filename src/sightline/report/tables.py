@@ -93,18 +93,14 @@ def _seen(results: Results, scored: Scored) -> pd.DataFrame:
     """Return of each line and image the area, and how much of it the model could see."""
     import pandas as pd
 
-    sql = """SELECT model, variant, method, target, layer, image, max(area) AS area,
-        min(visible) AS visible FROM rows WHERE region IS NULL AND head IS NULL AND "check" = ''
-        AND metric = '{metric}' GROUP BY ALL"""
-    first = scored.metric.partition("@")[0]
-    rows = results.query(sql.format(metric=first.replace("'", "''")))
-    full = rows["model"].where(rows["variant"] == "", rows["model"] + "@" + rows["variant"])
-    rows["whose"] = full
+    sql = """SELECT model, method, target, layer, image, max(annotated_fraction) AS area,
+        min(visible_fraction) AS visible FROM scores WHERE head IS NULL GROUP BY ALL"""
+    rows = results.query(sql)
     rows["layer"] = rows["layer"].astype("Int64")
     found = []
     for name, line in zip(scored.about["name"], scored.lines.lines, strict=True):
         pick = line.picks[0]
-        same = rows[(rows["whose"] == line.model) & (rows["method"] == pick.method)]
+        same = rows[(rows["model"] == line.model) & (rows["method"] == pick.method)]
         same = same[same["target"] == pick.target]
         same = same[same["layer"].isna() if pick.layer is None else same["layer"] == pick.layer]
         found.append(same[["image", "area", "visible"]].assign(name=name))

@@ -108,7 +108,7 @@ class Where:
 
     def sql(self) -> str:
         """Return the condition on rows of scores."""
-        parts = ["\"check\" = ''"]
+        parts = list[str]()
         for column, names in ((full_model(), self.models), ("method", self.methods)):
             if names is not None:
                 parts.append(f"{column} IN ({', '.join(quote(name) for name in names)})")

@@ -106,7 +106,7 @@ class Line:
         first, second = self.picks
         head = "head IS NULL" if self.head is None else f"head = {self.head}"
         seed = "" if self.seed is None else f" AND (seed = {self.seed} OR seed IS NULL)"
-        common = f"\"check\" = '' AND {head} AND {full_model()} = $model{seed}"
+        common = f"{head} AND {full_model()} = $model{seed}"
         if first == second:
             return f"{common} AND {_is(first, 0)}"
         return f"{common} AND ((half = 0 AND {_is(first, 0)}) OR (half = 1 AND {_is(second, 1)}))"
@@ -145,8 +145,7 @@ def rounded(value: float) -> float:
 
 def units_of(tables: Tables, name: Name, line: Line, by: str = "image") -> str:
     """Return the SQL of a line's scores, one for each image, or each combination of `by`."""
-    methods = [pick.method for pick in line.picks]
-    scores = tables.scores([name], [line.model], methods, whole="region" not in by)
+    scores = tables.scores([name], whole="region" not in by)
     if line.split:
         value = f"{line.value_sql()} AS value"
         scores = f"SELECT * REPLACE ({value}) FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)"

@@ -49,7 +49,7 @@ def _by_image(tables: Tables, resolution: str | int) -> Any:
     scores = tables.scores([NAME], whole=True)
     sql = f"""SELECT width, height, least, most FROM images LEFT JOIN (
   SELECT image, min(area) AS least, max(area) AS most FROM ({scores})
-  WHERE region IS NULL AND "check" = '' GROUP BY image) USING (image) ORDER BY image"""
+  GROUP BY image) USING (image) ORDER BY image"""
     sides = tables.frame(sql).to_numpy(float, na_value=math.nan)
     sizes, least, most = sides[:, :2], sides[:, 2], sides[:, 3]
     if resolution != "pixels":
@@ -105,7 +105,7 @@ def _areas(tables: Tables) -> dict[tuple[Any, ...], Any]:
     """Return the annotated shares of images as the grids of all maps draw them."""
     scores = tables.scores([NAME], whole=True)
     sql = f"""SELECT {full_model()}, method, target, layer, list(DISTINCT area) FROM ({scores})
-WHERE region IS NULL AND "check" = '' GROUP BY ALL"""
+GROUP BY ALL"""
     return {tuple(key): np.array(areas) for *key, areas in tables.fetch(sql)}
 
 

@@ -193,7 +193,7 @@ _EVERY = Where()
 
 def _sum_up(tables: Tables, names: Sequence[Name], where: Where) -> dict[Name, Found]:
     by = f"metric, threshold, {full_model()} AS model, method, target, layer, head, image"
-    scores = tables.scores(names, where.models, where.methods, whole=True)
+    scores = tables.scores(names, whole=True)
     units = units_sql(tables, scores, f"region IS NULL AND {where.sql()}", by, names)
     sql = f"""WITH units AS ({units})
 SELECT metric, threshold, model, head, method, target, layer, coalesce(half, 0) AS half,

@@ -8,33 +8,50 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sightline.core import row_schema
-from sightline.metrics import METRICS
+from sightline.metrics import CONDITIONS, METRICS
 from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = [
+    "BESIDE",
+    "CONDITIONS_SQL",
+    "LONG_KEYS",
     "RATIOS",
     "Name",
+    "beside_sql",
+    "build_table_view",
     "full_model",
     "full_name",
-    "keys",
+    "long_sql",
+    "long_view",
     "quote",
     "read_files",
+    "read_constants",
     "same_keys",
     "scores_sql",
     "weight_sql",
 ]
 
-AREA = "attention_area"
-# What rows beside those of metrics hold: the selected share, chance, and what a uniform map gets.
-_KINDS = (AREA, "chance", "uniform")
+LONG_KEYS = (
+    *("study", "rules", "image", "region", "model", "variant", "layer", "head", "method", "target"),
+    *("seed", "check", "metric", "threshold"),
+)
+"""Columns that identify a score in the long view."""
 _NULLABLE = ("region", "layer", "head", "seed")
+_FACTS = ("chance", "uniform")
 RATIOS = {"iou_corrected": "iou"}
 """Metrics whose mean is a ratio of sums, and the metric whose room they are a share of."""
+
+
+_CASES = ", ".join(
+    f"CASE WHEN undefined & {1 << bit} > 0 THEN {quote(text)} END"
+    for bit, text in enumerate(CONDITIONS)
+)
+CONDITIONS_SQL = f"nullif(concat_ws('; ', {_CASES}), '')"
+"""The conditions of a row as a text, null where none holds."""
 
 
 class Name(NamedTuple):
@@ -49,12 +66,6 @@ class Name(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.metric}@{self.threshold}" if self.threshold else self.metric
-
-
-def keys() -> tuple[str, ...]:
-    """Return the key columns of the long table."""
-    names = row_schema().names
-    return tuple(names[: names.index("value")])
 
 
 def same_keys(one: str, other: str, names: Iterable[str]) -> str:
@@ -90,45 +101,179 @@ def read_files(paths: Iterable[Path]) -> str:
 
 
 def scores_sql(
-    rows: str,
-    stored: Iterable[Name],
-    wanted: Collection[Name] | None = None,
-    also: Sequence[str] = (),
+    table: str, columns: Collection[str], names: Iterable[Name], *, regions: bool = False
 ) -> str:
-    """Return the SQL of the scores: rows of metrics, with chance and ceiling beside each value.
+    """Return the SQL of the scores of some metrics, a row each, with chance and ceiling.
 
     Parameters
     ----------
-    rows
-        What to read: a view or a call of `read_parquet`.
-    stored
-        Every metric and threshold of the rows. Figures that do not follow from areas have rows of
-        their own there, which are joined to those of their metric.
-    wanted
-        The scores that are asked for, companions of metrics among them; by default all metrics.
-    also
-        Columns of `rows` beyond those of the schema to pass through.
+    table
+        What to read: `scores` or, with `regions`, `region_scores`.
+    columns
+        Its columns.
+    names
+        Metrics and thresholds; those without a column have no rows.
 
     Notes
     -----
     Chance and ceiling are null where the value is NaN, so that their means are taken over the same
     images as that of the score.
     """
-    stored = sorted(set(stored))
-    extra = [name for name in stored if name.metric not in METRICS]
-    real = [name for name in stored if name.metric in METRICS]
-    if wanted is not None:
-        real = [name for name in stored if name in wanted and _kind(name) not in _KINDS]
-    joined = [name for name in real if any(_belongs(name, other) for other in extra)]
-    plain = [name for name in real if name not in joined]
+    parts = [
+        _select(table, columns, name, regions=regions)
+        for name in names
+        if str(name) in columns and not _is_fact(name)
+    ]
+    return "\nUNION ALL\n".join(parts) or _select(table, columns, None, regions=regions)
+
+
+def _is_fact(name: Name) -> bool:
+    """Return whether a column stands beside scores: a selected fraction, chance, a uniform map."""
+    metric, _, kind = name.metric.rpartition("_")
+    return name.metric == "selected_fraction" or (metric in METRICS and kind in _FACTS)
+
+
+BESIDE = ("selected", "chance", "ceiling", "uniform")
+"""What the long view has beside each score."""
+
+
+def beside_sql(table: str, columns: Collection[str], names: Iterable[Name]) -> str:
+    """Return the SQL of rows with several scores and what stands beside each, as ``name|kind``."""
+    keys = ["rules", "image", *(["region"] if "region" in columns else []), "model", "variant"]
+    keys += ["layer", "head", "method", "target", "seed", "pixels", "undefined"]
+    facts = "annotated_fraction AS area, visible_fraction AS visible"
     parts = []
-    if plain or not joined:
-        where = _where(plain) if extra or wanted is not None else "true"
-        parts.append(_branch(rows, plain, (), where, also))
-    if joined:
-        kinds = [kind for kind in _KINDS if any(_kind(other) == kind for other in extra)]
-        parts.append(_branch(rows, joined, kinds, _where(joined), also))
-    return "\nUNION ALL\n".join(parts)
+    for name in names:
+        parts += [f'"{name}" AS "{name}|value"', f'"{name}" IS NOT NULL AS "{name}|stored"']
+        for kind, sql in zip(BESIDE, _formulas(columns, name), strict=True):
+            if read_constant(sql) is None:
+                parts.append(f'{_over_facts(sql, columns, name)} AS "{name}|{kind}"')
+    return f"SELECT {', '.join([*keys, facts, *parts])} FROM {table}"
+
+
+def read_constants(columns: Collection[str], name: Name) -> dict[str, float]:
+    """Return what stands beside a score and is the same in all rows, which `beside_sql` omits."""
+    formulas = zip(BESIDE, _formulas(columns, name), strict=True)
+    found = {kind: read_constant(sql) for kind, sql in formulas}
+    return {kind: value for kind, value in found.items() if value is not None}
+
+
+def read_constant(sql: str) -> float | None:
+    """Return the number that a formula is, NaN for NULL; None for one over columns."""
+    try:
+        return math.nan if sql == "NULL" else float(sql.removesuffix("::DOUBLE"))
+    except ValueError:
+        return None
+
+
+def _formulas(columns: Collection[str], name: Name) -> tuple[str, str, str, str]:
+    """Return the SQL of the selected fraction, and over it of chance, ceiling, a uniform map."""
+    metric, threshold = name
+    return (
+        selected_sql(columns, name),
+        _read_or(columns, f"{metric}_chance@{threshold}".rstrip("@"), _chance(name)),
+        _ceiling(name) or "NULL",
+        _read_or(columns, f"{metric}_uniform@{threshold}".rstrip("@"), None),
+    )
+
+
+def _select(table: str, columns: Collection[str], name: Name | None, *, regions: bool) -> str:
+    """Return the SQL of the rows of one score; of none, a table without rows."""
+    value = "NULL::DOUBLE" if name is None else f'"{name}"'
+    metric, threshold = name or ("", "")
+    selected, chance, ceiling, uniform = _formulas(columns, name) if name else ["NULL"] * 4
+    return f"""SELECT rules, image, {"region" if regions else "NULL::INTEGER AS region"}, model,
+  variant, layer, head, method, target, seed, {quote(metric)} AS metric,
+  {quote(threshold)} AS threshold, value, area, visible, pixels, undefined,
+  {quote(str(name or ""))} AS name, a AS selected,
+  CASE WHEN isnan(value) THEN NULL ELSE ({chance})::DOUBLE END AS chance,
+  CASE WHEN isnan(value) THEN NULL ELSE ({ceiling})::DOUBLE END AS ceiling,
+  CASE WHEN isnan(value) THEN NULL ELSE ({uniform})::DOUBLE END AS uniform
+FROM (SELECT *, {value} AS value, annotated_fraction AS area, visible_fraction AS visible,
+  annotated_fraction::DOUBLE AS g, ({selected})::DOUBLE AS a FROM {table})
+WHERE value IS NOT NULL"""
+
+
+def long_sql(scores: str, study: str) -> str:
+    """Return the SQL of the long view: `scores_sql` with every key."""
+    columns = [*LONG_KEYS, "value", "area", "visible", "name", "selected"]
+    columns += ["chance", "ceiling", "uniform"]
+    given = {"study": f"{quote(study)} AS study", "check": "'' AS \"check\""}
+    return f"SELECT {', '.join(given.get(name, name) for name in columns)} FROM ({scores})"
+
+
+def long_view(sql: str) -> str:
+    """Return the SQL of the long view as people query it: full names of models, null for NaN."""
+    value = "CASE WHEN NOT isnan(value) THEN value END AS value"
+    return f"SELECT * REPLACE ({full_model()} AS model, {value}) FROM ({sql})"
+
+
+def build_table_view(table: str, columns: Mapping[str, str]) -> str:
+    """Return the SQL of a results table as people query it.
+
+    NaN is null, so that averages leave undefined scores out, `undefined` is a text, and chance,
+    ceiling and corrected IoU have columns beside the scores.
+    """
+    numbers = {column for column, kind in columns.items() if kind == "DOUBLE"}
+    parts = []
+    for column in columns:
+        metric, _, threshold = column.partition("@")
+        quoted = f'"{column}"'
+        if column == "undefined":
+            parts.append(f"{CONDITIONS_SQL} AS undefined")
+        elif column == "model":
+            parts.append(f"{full_model()} AS model")
+        elif column in numbers:
+            parts.append(f"CASE WHEN NOT isnan({quoted}) THEN {quoted} END AS {quoted}")
+            parts += _derived(columns, Name(metric, threshold))
+        else:
+            parts.append(quoted)
+    return f"SELECT {', '.join(parts)} FROM {table}"
+
+
+def _derived(columns: Collection[str], name: Name) -> Iterator[str]:
+    """Yield chance, ceiling and corrected IoU of a score, unless they are columns themselves."""
+    if name.metric not in METRICS:
+        return
+    formulas = {"chance": _chance(name), "ceiling": METRICS[name.metric].ceiling and _ceiling(name)}
+    found = {}
+    for kind, sql in formulas.items():
+        derived = str(Name(f"{name.metric}_{kind}", name.threshold))
+        if sql and derived not in columns:
+            found[kind] = _over_facts(sql, columns, name)
+            yield f'CASE WHEN NOT isnan("{name}") THEN {found[kind]} END AS "{derived}"'
+    for corrected, metric in RATIOS.items():
+        derived = str(Name(corrected, name.threshold))
+        if metric == name.metric and len(found) == len(formulas) and derived not in columns:
+            room = f"nullif({found['ceiling']} - {found['chance']}, 0)"
+            value = f'("{name}" - {found["chance"]}) / {room}'
+            yield f'CASE WHEN NOT isnan("{name}") THEN {value} END AS "{derived}"'
+
+
+def _over_facts(sql: str, columns: Collection[str], name: Name) -> str:
+    """Return a formula over a and g as one over the columns of a table."""
+    if sql.startswith('"'):  # a column
+        return sql
+    facts = {"a": f"({selected_sql(columns, name)})", "g": "annotated_fraction::DOUBLE"}
+    return "(" + re.sub(r"\b[ag]\b", lambda letter: facts[letter[0]], sql) + ")::DOUBLE"
+
+
+def _read_or(columns: Collection[str], column: str, sql: str | None) -> str:
+    """Return a column where it is stored, else a formula."""
+    return f'"{column}"' if column in columns else sql or "NULL"
+
+
+def selected_sql(columns: Collection[str], name: Name) -> str:
+    """Return the SQL of the selected fraction of a threshold: stored, or as it follows."""
+    token = name.threshold
+    if name.metric not in METRICS or not METRICS[name.metric].thresholded:
+        return "NULL"
+    if f"selected_fraction@{token}" in columns:
+        return f'"selected_fraction@{token}"'
+    if token == "matched":  # noqa: S105
+        return "annotated_fraction::DOUBLE"
+    is_number = re.fullmatch(r"\d+(\.\d+)?", token)
+    return f"{(100 - float(token)) / 100!r}::DOUBLE" if is_number else "NULL"
 
 
 def weight_sql(names: Iterable[Name]) -> str:
@@ -149,102 +294,6 @@ def _room(metric: str) -> str:
     room = " - ".join(f"({sql})" for sql in formulas)
     names = {"a": "selected", "g": "area::DOUBLE"}
     return re.sub(r"\b[ag]\b", lambda letter: names[letter[0]], room)
-
-
-def _kind(name: Name) -> str:
-    """Return what rows beside those of metrics hold."""
-    return AREA if name.metric == AREA else name.metric.rpartition("_")[2]
-
-
-def _belongs(name: Name, other: Name) -> bool:
-    """Say whether other rows must be read beside those of a metric."""
-    if other.threshold != name.threshold:
-        return False
-    if other.metric == AREA:
-        return _is_thresholded(name)
-    return other.metric.rpartition("_")[0] == name.metric and _kind(other) in _KINDS
-
-
-def _is_thresholded(name: Name) -> bool:
-    return name.metric in METRICS and METRICS[name.metric].thresholded
-
-
-def _where(names: Sequence[Name], dot: str = "r.") -> str:
-    """Return the condition that a row is of one of these metrics."""
-    tokens: dict[str, list[str]] = {}
-    for name in names:
-        tokens.setdefault(name.metric, []).append(name.threshold)
-    metrics: dict[tuple[str, ...], list[str]] = {}
-    for metric, found in tokens.items():
-        metrics.setdefault(tuple(found), []).append(metric)
-    parts = [
-        f"({dot}metric IN ({_list(some)}) AND {dot}threshold IN ({_list(found)}))"
-        for found, some in metrics.items()
-    ]
-    return "(" + (" OR ".join(parts) or "false") + ")"
-
-
-def _list(texts: Iterable[str]) -> str:
-    return ", ".join(quote(text) for text in texts)
-
-
-def _branch(
-    rows: str, names: Sequence[Name], kinds: Sequence[str], where: str, also: Sequence[str]
-) -> str:
-    """Return the SQL of scores that have companions of these kinds."""
-    columns = [*row_schema().names, *also]
-    found = {kind: f"{kind}.value" if kind in kinds else "NULL::DOUBLE" for kind in _KINDS}
-    return f"""SELECT {", ".join(f'"{name}"' for name in columns)},
-  CASE threshold WHEN '' THEN metric ELSE metric || '@' || threshold END AS name,
-  a AS selected,
-  CASE WHEN isnan(value) THEN NULL ELSE coalesce(c, {_case(names, _chance)}) END AS chance,
-  CASE WHEN isnan(value) THEN NULL ELSE {_case(names, _ceiling)} END AS ceiling,
-  CASE WHEN isnan(value) THEN NULL ELSE u END AS uniform
-FROM (
-  SELECT {", ".join(f'r."{name}"' for name in columns)}, r.area::DOUBLE AS g,
-    coalesce({found[AREA]}, {_selected(names)}) AS a,
-    {found["chance"]} AS c, {found["uniform"]} AS u
-  FROM {rows} AS r
-  {" ".join(_join(rows, kind) for kind in kinds)}
-  WHERE {where}
-)"""
-
-
-def _join(rows: str, kind: str) -> str:
-    """Return the join that puts companions beside the rows of their metric."""
-    metric = f"'{AREA}'" if kind == AREA else f"r.metric || '_{kind}'"
-    wanted = f"metric = '{AREA}'" if kind == AREA else f"metric LIKE '%\\_{kind}' ESCAPE '\\'"
-    same = same_keys(kind, "r", [key for key in keys() if key != "metric"])
-    return (
-        f"LEFT JOIN (SELECT * FROM {rows} WHERE {wanted}) AS {kind} "
-        f"ON {kind}.metric = {metric} AND {same}"
-    )
-
-
-def _selected(names: Sequence[Name]) -> str:
-    """Return the selected share where it follows from the threshold."""
-    cases = []
-    for token in sorted({name.threshold for name in names if _is_thresholded(name)}):
-        if token == "matched":  # noqa: S105
-            cases.append("WHEN 'matched' THEN r.area::DOUBLE")
-        elif re.fullmatch(r"\d+(\.\d+)?", token):
-            cases.append(f"WHEN {quote(token)} THEN {(100 - float(token)) / 100!r}::DOUBLE")
-    return f"CASE r.threshold {' '.join(cases)} END" if cases else "NULL::DOUBLE"
-
-
-def _case(names: Sequence[Name], formula: Callable[[Name], str | None]) -> str:
-    """Return one expression that holds the formulas of all metrics."""
-    metrics: dict[str, dict[str, None]] = {}
-    other = [name for name in names if formula(name) is None]
-    for name in names:
-        if name not in other:
-            metrics.setdefault(formula(name) or "", {})[name.metric] = None
-    cases = [
-        f"WHEN metric IN ({_list(some)}) THEN ({sql})::DOUBLE" for sql, some in metrics.items()
-    ]
-    if other:
-        cases.insert(0, f"WHEN {_where(other, '')} THEN NULL::DOUBLE")
-    return f"CASE {' '.join(cases)} END" if cases else "NULL::DOUBLE"
 
 
 def _chance(name: Name) -> str | None:

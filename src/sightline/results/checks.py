@@ -6,6 +6,7 @@ from __future__ import annotations
 # ruff: noqa: S608
 from typing import TYPE_CHECKING, Any
 
+from sightline.attribution.sanity.table import STORED_CURVES, STORED_MEASURES
 from sightline.core import UnknownNameError
 from sightline.results._catalogue import refuse
 from sightline.results._views import full_model, full_name
@@ -13,7 +14,7 @@ from sightline.results.leaderboard import so_far
 from sightline.store.duckdb import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
 
@@ -42,6 +43,8 @@ def checks_table(
     UnknownNameError
         If a name is asked for of which nothing is stored; the message lists those that are.
     """
+    import pandas as pd
+
     known = tables.manifest.get("checks", [])
     if check is not None and check not in NAMES:
         raise UnknownNameError(f"unknown check {check!r}. Known: {', '.join(NAMES)}")
@@ -49,9 +52,13 @@ def checks_table(
         found = dict.fromkeys(full_name(one) if what == "model" else one["method"] for one in known)
         if name is not None and name not in found:
             refuse(f"checks of {what}", name, found)
+    stored = _list_measures(tables)
     if measure is not None:
-        _check_measure(tables, measure)
-    frame = _read(tables.frame(_sql(check, model, method, measure)))
+        _check_measure(stored, measure)
+    if stored:
+        frame = tables.frame(_sql(stored, check, model, method, measure))
+    else:
+        frame = pd.DataFrame(columns=_COLUMNS)
     groups = {(full_name(one), one["method"]): one["group"] for one in known}
     pairs = zip(frame["model"], frame["method"], strict=True)
     frame["group"] = [groups.get(pair, "") for pair in pairs]
@@ -60,58 +67,47 @@ def checks_table(
     return frame
 
 
-def _check_measure(tables: Tables, measure: str) -> None:
+def _list_measures(tables: Tables) -> list[str]:
+    """Return the measures and curves of which something is stored."""
+    known = [*STORED_MEASURES, *STORED_CURVES]
+    columns = [name for name in known if name in tables.columns("checks")]
+    if not columns:
+        return []
+    counts = ", ".join(f'count("{name}")' for name in columns)
+    (row,) = tables.fetch(f"SELECT {counts} FROM stored.checks")
+    return [name for name, count in zip(columns, row, strict=True) if count]
+
+
+def _check_measure(stored: Collection[str], measure: str) -> None:
     """Raise for a measure of which nothing is stored, as soon as anything is."""
-    found = tables.frame("SELECT DISTINCT metric FROM checks ORDER BY metric")["metric"].tolist()
-    if found and measure not in found:
-        refuse("measure", measure, found)
+    if stored and measure not in stored:
+        refuse("measure", measure, sorted(stored))
 
 
-def _sql(check: str | None, model: str | None, method: str | None, measure: str | None) -> str:
-    """Return the query for the rows of some checks."""
-    asked = {
-        "split_part(\"check\", '/', 1)": check,
-        full_model(): model,
-        "method": method,
-        "metric": measure,
-    }
+def _sql(
+    columns: Collection[str],
+    check: str | None,
+    model: str | None,
+    method: str | None,
+    measure: str | None,
+) -> str:
+    """Return the query for the rows of some checks, a row for each number and point."""
+    asked = {'"check"': check, full_model(): model, "method": method}
     where = [f"{column} = {quote(name)}" for column, name in asked.items() if name is not None]
-    return f"""SELECT {full_model()} AS model, method, target, layer, seed, "check" AS path,
-      metric AS measure, threshold, image, value
-    FROM checks {"WHERE " + " AND ".join(where) if where else ""}"""
-
-
-def _read(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose paths of checks are taken apart."""
-    import pandas as pd
-
-    known: dict[str, tuple[Any, ...]] = {path: _apart(path) for path in frame["path"].unique()}
-    parts = [known[path] for path in frame["path"]]
-    for place, name in enumerate(("check", "way", "redraw", "stage", "stage_name")):
-        values = [part[place] for part in parts]
-        whole = name in ("redraw", "stage")
-        frame[name] = pd.array(values, dtype="Int64") if whole else pd.Series(values, dtype=str)
-    frame["point"] = pd.to_numeric(frame["threshold"].replace("", None)).astype("float64")
-    return frame
-
-
-def _apart(path: str) -> tuple[str, str, int | None, int | None, str]:
-    """Return check, way, redraw, stage and name of a check's path.
-
-    >>> _apart("randomisation/top-down/2/03-blocks.8")
-    ('randomisation', 'top-down', 2, 3, 'blocks.8')
-    >>> _apart("reference/cross/1"), _apart("faithfulness")
-    (('reference', 'cross', 1, None, ''), ('faithfulness', '', None, None, ''))
-    >>> _apart("reference/training/seed2")
-    ('reference', 'training', None, None, 'seed2')
-    """
-    check, _, rest = path.partition("/")
-    way, _, rest = rest.partition("/")
-    if way == "training":
-        return check, way, None, None, rest
-    redraw, _, rest = rest.partition("/")
-    stage, _, name = rest.partition("-")
-    return check, way, int(redraw) if redraw else None, int(stage) if stage else None, name
+    keys = f"""{full_model()} AS model, method, target, layer, seed, "check", "order" AS way,
+      draw AS redraw, stage_index AS stage, stage AS stage_name"""
+    parts = []
+    for number, name in enumerate(columns if measure is None else [measure]):
+        values = f'NULL::DOUBLE AS point, image, "{name}" AS value'
+        if name in STORED_CURVES:
+            values = f'unnest(curve_fractions) AS point, image, unnest("{name}") AS value'
+        parts.append(
+            f"""SELECT place, {number} AS number, {keys}, {quote(name)} AS measure, {values}
+    FROM rows WHERE {" AND ".join([*where, f'"{name}" IS NOT NULL'])}"""
+        )
+    return f"""WITH rows AS (SELECT *, row_number() OVER () AS place FROM stored.checks)
+SELECT * EXCLUDE (place, number) FROM ({" UNION ALL ".join(parts)})
+ORDER BY place, number, point"""
 
 
 def _note(tables: Tables, frame: pd.DataFrame) -> str:

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from sightline.results._catalogue import Where
     from sightline.results._tables import Tables
 
-__all__ = ["AXES", "mean_curve"]
+__all__ = ["AXES", "mean_curve", "points_sql"]
 
 AXES = {"roc": ("false positive rate", "true positive rate"), "pr": ("recall", "precision")}
+
+
+def points_sql(kind: str) -> str:
+    """Return the SQL of the points of the stored curves: the keys of a map, point, value."""
+    return f"""SELECT image, model, variant, method, target, layer, head, seed,
+  unnest(range(len({kind}))) AS point, unnest({kind}) AS value FROM stored.scores"""
 
 
 def mean_curve(tables: Tables, kind: str, where: Where, layer: int | str | None) -> pd.DataFrame:
@@ -31,12 +37,12 @@ def mean_curve(tables: Tables, kind: str, where: Where, layer: int | str | None)
     sql = f"""WITH units AS (
   SELECT image, point, avg(value ORDER BY seed) FILTER (NOT isnan(value)) AS value
   FROM (SELECT * REPLACE ({line.value_sql()} AS value)
-    FROM curves LEFT JOIN ({HALVES}) USING (image))
-  WHERE curve = $curve AND {line.sql()} GROUP BY ALL)
+    FROM ({points_sql(kind)}) LEFT JOIN ({HALVES}) USING (image))
+  WHERE {line.sql()} GROUP BY ALL)
 SELECT point, point / 100 AS x, avg(value ORDER BY image) AS value, count(value) AS n,
   count(*) - count(value) AS undefined
 FROM units GROUP BY point ORDER BY point"""
-    frame = tables.frame(sql, line.values() | {"curve": kind})
+    frame = tables.frame(sql, line.values())
     across, up = AXES[kind]
     return with_note(
         frame,

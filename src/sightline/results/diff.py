@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sightline.core import InputError
-from sightline.results._views import full_model, full_name, keys, read_files, same_keys
+from sightline.results._views import full_model, full_name, quote, read_files
 from sightline.store import open_store
 from sightline.store.damage import check_bytes, naming_damage
 from sightline.store.duckdb import connect, fetch_frame
-from sightline.store.snapshot import check_shards, row_shards
+from sightline.store.schema import KEYS
+from sightline.store.snapshot import list_shards, list_stored_tasks
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    import duckdb
     import pandas as pd
 
     from sightline.store import Store
 
 __all__ = ["Difference", "diff_results"]
-
-_FREE = ("study", "rules")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +70,16 @@ def diff_results(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Differ
     """
     stores = [open_store(Path(path).resolve()) for path in (a, b)]
     first, second = (store.manifest() for store in stores)
-    shards = [_shards(*pair) for pair in zip(stores, (first, second), strict=True)]
-    return Difference(_settings(first, second), _scores(shards[0], shards[1]))
+    tables = [_list_tables(*pair) for pair in zip(stores, (first, second), strict=True)]
+    return Difference(_settings(first, second), _compare_scores(*tables))
 
 
-def _shards(store: Store, manifest: Mapping[str, Any]) -> list[Path]:
-    """Return the row files of a manifest."""
-    files = [*row_shards(store, manifest).values(), *check_shards(store, manifest).values()]
-    if not files:
+def _list_tables(store: Store, manifest: Mapping[str, Any]) -> dict[str, list[Path]]:
+    """Return the files of each results table of a manifest."""
+    tables = list_shards(store, *list_stored_tasks(store, manifest))
+    if not any(tables.values()):
         raise InputError(f"{store.path}: nothing is stored yet")
-    return files
+    return tables
 
 
 def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> pd.DataFrame:
@@ -120,35 +120,77 @@ def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
-def _scores(a: list[Path], b: list[Path]) -> pd.DataFrame:
-    """Return how the rows of two stores differ, by model, method and metric."""
-    connection = connect([*a, *b])
+def _compare_scores(a: Mapping[str, list[Path]], b: Mapping[str, list[Path]]) -> pd.DataFrame:
+    """Return how the scores of two stores differ, by model, method and metric."""
+    files = [path for tables in (a, b) for paths in tables.values() for path in paths]
+    connection = connect(files)
     try:
-        check_bytes([*a, *b])
-        with naming_damage([*a, *b]):
-            return fetch_frame(connection, _scores_sql(read_files(a), read_files(b)))
+        check_bytes(files)
+        with naming_damage(files):
+            for table in a:
+                _pair_rows(connection, table, a[table], b[table])
+            return fetch_frame(connection, _comparison_sql(connection, list(a)))
     finally:
         connection.close()
 
 
-def _scores_sql(a: str, b: str) -> str:
-    matched = [key for key in keys() if key not in _FREE]
-    columns = ", ".join(f'coalesce(a."{key}", b."{key}") AS "{key}"' for key in matched)
-    return f"""WITH pairs AS (
-  SELECT {columns}, a.value AS x, b.value AS y, a.image IS NOT NULL AS in_a,
-    b.image IS NOT NULL AS in_b
-  FROM {a} AS a FULL OUTER JOIN {b} AS b ON {same_keys("a", "b", matched)}),
+def _pair_rows(
+    connection: duckdb.DuckDBPyConnection, table: str, a: Sequence[Path], b: Sequence[Path]
+) -> None:
+    """Make the rows of a table in two stores one table, side by side where their keys are equal."""
+    for side, other, paths in (("a", b, a), ("b", a, b)):
+        rows = read_files(paths or other) + (" WHERE false" if not paths else "")
+        sql = f"SELECT * FROM {rows}" if paths or other else "SELECT NULL AS nothing WHERE false"
+        connection.execute(f"CREATE OR REPLACE VIEW {side} AS {sql}")
+    if not a and not b:
+        return
+    keys = [key for key in KEYS[table] if key != "rules"]
+    both = ", ".join(f'coalesce(a."{key}", b."{key}") AS "{key}"' for key in keys)
+    same = " AND ".join(f'a."{key}" IS NOT DISTINCT FROM b."{key}"' for key in keys)
+    connection.execute(
+        f"CREATE TABLE pairs_{table} AS SELECT {both}, a, b FROM a FULL OUTER JOIN b ON {same}"
+    )
+
+
+def _comparison_sql(connection: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> str:
+    parts = []
+    for table in tables:
+        columns = {side: _value_columns(connection, table, side) for side in ("a", "b")}
+        for name, is_list in (columns["a"] | columns["b"]).items():
+            x, y = (f'{side}."{name}"' if name in columns[side] else "NULL" for side in "ab")
+            if is_list:
+                x, y = f"unnest({x})", f"unnest({y})"
+            metric = quote(name) if table != "checks" else f"\"check\" || ': ' || {quote(name)}"
+            parts.append(
+                f"SELECT {full_model()} AS model, method, {metric} AS metric, {x}::DOUBLE AS x, "
+                f"{y}::DOUBLE AS y FROM pairs_{table}"
+            )
+    return f"""WITH pairs AS ({" UNION ALL ".join(parts)}),
 marked AS (
-  SELECT *, {full_model()} AS full_name, in_a AND in_b AS paired,
-    CASE WHEN in_a AND in_b AND NOT isnan(x) AND NOT isnan(y) THEN y - x END AS gap
-  FROM pairs)
-SELECT full_name AS model, method,
-  CASE WHEN "check" <> '' THEN split_part("check", '/', 1) || ': ' || metric
-    WHEN threshold = '' THEN metric ELSE metric || '@' || threshold END AS metric,
-  count(*) FILTER (paired) AS "both",
+  SELECT *, x IS NOT NULL AS in_a, y IS NOT NULL AS in_b,
+    CASE WHEN NOT isnan(x) AND NOT isnan(y) THEN y - x END AS gap
+  FROM pairs WHERE x IS NOT NULL OR y IS NOT NULL)
+SELECT model, method, metric,
+  count(*) FILTER (in_a AND in_b) AS "both",
   count(*) FILTER (NOT in_b) AS only_a,
   count(*) FILTER (NOT in_a) AS only_b,
-  count(*) FILTER (paired AND x IS DISTINCT FROM y) AS changed,
+  count(*) FILTER (in_a AND in_b AND x IS DISTINCT FROM y) AS changed,
   max(abs(gap)) AS largest,
   avg(gap) AS mean
 FROM marked GROUP BY ALL ORDER BY ALL"""
+
+
+def _value_columns(connection: duckdb.DuckDBPyConnection, table: str, side: str) -> dict[str, bool]:
+    """Return the columns of scores that a side has, and whether they are lists."""
+    known = connection.execute(
+        f"SELECT column_name FROM duckdb_columns() WHERE table_name = 'pairs_{table}'"
+    ).fetchall()
+    if not known:
+        return {}
+    described = connection.execute(f"DESCRIBE SELECT unnest({side}) FROM pairs_{table}").fetchall()
+    kinds = {"DOUBLE": False, "DOUBLE[]": True}
+    return {
+        name: kinds[kind]
+        for name, kind, *_ in described
+        if kind in kinds and name != "curve_fractions"
+    }

@@ -87,7 +87,7 @@ def _write_arrow(
     """Write the scores batch by batch."""
     writer, done = None, 0
     try:
-        for batch in results.batches("scores"):
+        for batch in results.batches("scores_long"):
             writer = writer or make_writer(batch.schema)
             writer.write_batch(batch)
             done += batch.num_rows
@@ -102,7 +102,7 @@ def _write_sqlite(results: Results, path: Path, report: Progress) -> None:
     with closing(sqlite3.connect(path)) as base:
         # The file takes its name only when it is whole: no journal is needed.
         base.execute("PRAGMA journal_mode = OFF")
-        _fill(base, "scores", results.batches("scores"), report)
+        _fill(base, "scores", results.batches("scores_long"), report)
         for name in ("images", "regions"):
             _fill(base, name, results.batches(name), None)
         if results.manifest.get("checks"):
@@ -144,7 +144,7 @@ def _plain(array: pa.Array) -> list[Any]:
 
     values: list[Any] = array.to_pylist()
     if pa.types.is_nested(array.type):
-        return [", ".join(value or ()) for value in values]
+        return [", ".join(map(str, value or ())) for value in values]
     return values  # sqlite3 itself turns NaN into NULL
 
 

@@ -254,8 +254,8 @@ def _images(tables: Tables, line: Line) -> pd.DataFrame:
 FROM regions GROUP BY image"""  # noqa: S608
     )
     seen = tables.frame(
-        f"""SELECT image, min(visible)::DOUBLE AS visible FROM rows
-WHERE "check" = '' AND region IS NULL AND {full_model()} = $model GROUP BY image""",  # noqa: S608
+        f"""SELECT image, min(visible_fraction)::DOUBLE AS visible FROM stored.scores
+WHERE {full_model()} = $model GROUP BY image""",  # noqa: S608
         {"model": line.model},
     )
     return images.merge(regions, on="image", how="left").merge(seen, on="image", how="left")

@@ -70,7 +70,7 @@ def head_feature_matrix(tables: Tables, name: Name, where: Where) -> pd.DataFram
     """Return heads by labels of regions; see `Results.head_feature_matrix`."""
     units = units_sql(
         tables,
-        tables.scores([name], where.models, where.methods),
+        tables.scores([name]),
         f"region IS NOT NULL AND {where.sql()}",
         "target, layer, head, image, region",
         [name],

@@ -8,25 +8,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from sightline.core import InputError, UnknownNameError
 from sightline.results._catalogue import Where, refuse
 from sightline.results._lines import find_line, units_of
 from sightline.results._sums import HALVES, units_sql
-from sightline.results._views import Name, full_model, read_files, scores_sql
+from sightline.results._views import full_model
 from sightline.results.leaderboard import so_far, with_note
-from sightline.store.damage import check_bytes
-from sightline.store.duckdb import to_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import pandas as pd
 
     from sightline.results._lines import Line
     from sightline.results._tables import Tables
+    from sightline.results._views import Name
 
 __all__ = ["COLUMNS", "Filter", "one_image", "scores_of_images", "table_of_images"]
 
@@ -93,8 +87,7 @@ def scores_of_images(tables: Tables, name: Name, line: Line) -> pd.DataFrame:
         every = tables.at_hand(("images", name), lambda: _of_every_line(tables, name))
         if (line.model, *line.picks[0]) in every:
             return every[line.model, *line.picks[0]]
-    methods = [pick.method for pick in line.picks]
-    scores = tables.scores([name], [line.model], methods, whole=True)
+    scores = tables.scores([name], whole=True)
     seen = f"""SELECT image, min(visible) AS visible
 FROM ({scores}) LEFT JOIN ({HALVES}) USING (image)
 WHERE region IS NULL AND {line.sql()} GROUP BY image"""
@@ -155,38 +148,7 @@ def one_image(tables: Tables, image_id: str) -> pd.DataFrame:
         close = get_close_matches(image_id, known, n=3)
         hint = f"; nearest: {', '.join(close)}" if close else ""
         raise UnknownNameError(f"no image {image_id!r} is stored{hint}")
-    prefix = f"{found[0][0]:06}-"
-    shards = [path for path in tables.shards if path.name.startswith(prefix)]
-    if not shards:
-        raise InputError(f"nothing is stored yet of image {image_id!r}: {tables.progress}")
-    check_bytes(shards)
-    with tables.naming_damage():
-        scores = _scores_of(tables, image_id, shards)
+    scores = tables.scores_of_image(image_id)
     if scores.empty:
-        raise InputError(
-            f"no rows of image {image_id!r} are stored, though its tasks are done: "
-            f"{len(shards)} files as {shards[0].name}; run the study again"
-        )
+        raise InputError(f"nothing is stored yet of image {image_id!r}: {tables.progress}")
     return with_note(scores, f"all of {image_id}", so_far(tables))
-
-
-def _scores_of(tables: Tables, image_id: str, shards: Sequence[Path]) -> pd.DataFrame:
-    """Return the scores of an image in the order in which they are stored."""
-    import pyarrow as pa
-
-    with tables.connection.cursor() as cursor:
-        rows = cursor.sql(
-            f"SELECT * FROM {read_files(shards)} WHERE image = $image", params={"image": image_id}
-        ).to_arrow_table()
-        places = pa.array(np.arange(rows.num_rows))
-        cursor.register("image_rows", rows.append_column("place", places))
-        found = cursor.execute("SELECT DISTINCT metric, threshold FROM image_rows").fetchall()
-        scores = scores_sql("image_rows", [Name(*pair) for pair in found], also=["place"])
-        # Only what is new passes through the query; the many texts stay where they are.
-        beside = cursor.sql(
-            f"SELECT place, name, selected, chance, ceiling, uniform FROM ({scores}) ORDER BY place"
-        ).to_arrow_table()
-    table = rows.take(beside.column("place"))
-    for name in beside.column_names[1:]:
-        table = table.append_column(name, beside.column(name))
-    return to_frame(table)

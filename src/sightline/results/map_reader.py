@@ -234,7 +234,7 @@ class Scenes:
         """
         number = self._chunk_of[image]
         name = task_name(source.key, number, self._chunks[number].digest)
-        if not self._store.row_file(name).is_file():
+        if not self._store.score_file(name).is_file():
             return None
         self._check_kept(source)
         with self._lock:
@@ -418,7 +418,7 @@ class Scenes:
             for number, chunk in enumerate(self._chunks):
                 if wanted & set(chunk.images):
                     name = task_name(source.key, number, chunk.digest)
-                    if self._store.row_file(name).is_file():
+                    if self._store.score_file(name).is_file():
                         yield Task(name, place, number), wanted, pick
 
     def _wanted(self, line: Line, pick: Candidate) -> frozenset[str]:

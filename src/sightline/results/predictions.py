@@ -11,7 +11,7 @@ import numpy as np
 
 from sightline.core import InputError, SightlineError
 from sightline.results.study_models import asked_models, loaded_model, scored_picture
-from sightline.store import open_store, write_rows
+from sightline.store import open_store, write_table
 from sightline.store.checksums import check_file
 from sightline.study import Study
 from sightline.study.plan.images import study_dataset
@@ -286,7 +286,7 @@ def _keep(path: Path, known: _Known) -> list[str]:
     try:
         store = open_store(path)
         with store.locked():
-            write_rows(path / PREDICTIONS, table)
+            write_table(path / PREDICTIONS, table, kind="file")
     except (InputError, OSError) as error:
         return [f"what models predict was not kept: {error}"]
     return []

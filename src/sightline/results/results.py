@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sightline.core import InputError
+from sightline.core.checks import check_choice
 from sightline.core.choices import By
 from sightline.metrics import METRICS
 from sightline.results import breakdowns, checks, comparison, curves, heads, images, leaderboard
@@ -153,8 +154,9 @@ class Results:
         ----------
         sql
             One SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE statement in DuckDB's dialect
-            over these views: `scores` (with `name`, `selected`, `chance`, `ceiling`, `uniform`),
-            `rows` (as stored), `images`, `regions`, `curves`, `checks` (rows of checks).
+            over these views: `scores` (a row per map, a column per metric, with chance, ceiling,
+            corrected IoU and curves), `region_scores` (a row per map and region), `scores_long` (a
+            row per score), `leaderboard`, `checks`, `images`, `regions`.
         seconds
             That it may take; it is ended then.
 
@@ -167,10 +169,43 @@ class Results:
         return self._tables.query(sql, seconds)
 
     def batches(
-        self, view: Literal["scores", "rows", "images", "regions", "curves", "checks"]
+        self,
+        view: Literal["scores", "region_scores", "scores_long", "images", "regions", "checks"],
     ) -> Iterator[pa.RecordBatch]:
-        """Yield all lines of a view as Arrow batches, so that none needs to fit into memory."""
+        """Yield all rows of a view as Arrow batches, so that none needs to fit into memory."""
         return self._tables.batches(view)
+
+    def scores(self, *, dtype_backend: Literal["numpy", "pyarrow"] = "numpy") -> pd.DataFrame:
+        """Return the scores of all maps: a row per map and image, a column per metric.
+
+        Parameters
+        ----------
+        dtype_backend
+            ``"numpy"``: NaN where a score is undefined and where it was not computed.
+            ``"pyarrow"`` keeps the two apart: NaN is undefined, null was not computed.
+
+        Returns
+        -------
+        DataFrame
+            image, model (a full name), variant, method, target, layer, head, seed, rules,
+            annotated_fraction, visible_fraction, pixels, undefined (what leaves scores of the row
+            undefined, as "empty annotation"), then the scores, ``metric[@threshold]``.
+        """
+        return self._wide_frame("scores", dtype_backend)
+
+    def region_scores(
+        self, *, dtype_backend: Literal["numpy", "pyarrow"] = "numpy"
+    ) -> pd.DataFrame:
+        """Return the scores of single regions: as `scores`, a row per map and region."""
+        return self._wide_frame("region_scores", dtype_backend)
+
+    def _wide_frame(self, table: str, dtype_backend: str) -> pd.DataFrame:
+        check_choice("dtype_backend", dtype_backend, ("numpy", "pyarrow"))
+        return self._tables.wide_frame(table, dtype_backend)
+
+    def count_scores(self) -> int:
+        """Return how many scores of maps and of their regions are stored."""
+        return self._tables.count_scores()
 
     def leaderboard(
         self,
@@ -563,7 +598,7 @@ class Results:
         Returns
         -------
         DataFrame
-            The columns of the view `scores`.
+            The columns of the view `scores_long`, and `undefined`: why a score is NaN.
         """
         return images.one_image(self._tables, image_id)
 

@@ -8,7 +8,7 @@ from sightline.store.files import write_whole
 from sightline.store.folder import Store, check_tasks, create_store, open_store, task_name
 from sightline.store.lock import Holder, hold
 from sightline.store.prototypes import BenchmarkFolder, benchmark_folder, create_benchmark
-from sightline.store.shards import write_maps, write_rows
+from sightline.store.shards import write_maps, write_table
 from sightline.store.tables import images_table, regions_table
 
 __all__ = [
@@ -31,6 +31,6 @@ __all__ = [
     "task_name",
     "write_detection",
     "write_maps",
-    "write_rows",
+    "write_table",
     "write_whole",
 ]

@@ -38,6 +38,7 @@ __all__ = [
     "read_json",
     "save_json",
     "seal",
+    "seal_parts",
 ]
 
 KEY = "sightline-checksum"
@@ -74,12 +75,38 @@ def seal(content: bytes, name: str) -> bytes:
     >>> check_content(sealed.replace(b"1", b"2", 1), "a.json"), check_content(b"{}", "a.json")
     ('damaged', 'bare')
     """
-    file, size = BytesIO(content), len(content)
-    place = _place(file, size)
-    if place is None or content[place : place + 64] != _ZEROS:
+    return b"".join(seal_parts(content, name))
+
+
+def seal_parts(content: Any, name: str) -> list[Any]:
+    """Return the parts of what `seal` returns, without a copy of the content.
+
+    Parameters
+    ----------
+    content : bytes or another buffer
+        See `seal`.
+    name : str
+        Of the file.
+    """
+    whole = memoryview(content)
+    place = _find_blank(whole)
+    if place is None:
         raise ValueError(f"{name}: must leave room for its checksum")
-    digits = _digest(file, size, place, name).encode()
-    return b"".join([content[:place], digits, content[place + 64 :]])
+    total = sha256(name.encode() + b"\0")
+    total.update(whole)  # with zeros in the place of the digits
+    return [whole[:place], total.hexdigest().encode(), whole[place + 64 :]]
+
+
+def _find_blank(whole: memoryview) -> int | None:
+    """Return where the digits of the checksum are to be, as `_place` finds them in a file."""
+    found, begin = None, 0
+    if whole[:4] == _PARQUET:
+        begin = max(0, len(whole) - _HASHED)
+        tail = bytes(whole[begin:])
+        found = _PLACE.match(tail, max(0, tail.rfind(KEY.encode())))
+    else:
+        found = _PLACE.search(whole)
+    return begin + found.start(1) if found is not None and found[1] == _ZEROS else None
 
 
 def check_content(content: bytes, name: str) -> FileState:
@@ -266,9 +293,9 @@ def _place(file: BinaryIO, size: int) -> int | None:
 
 def _last_key(file: BinaryIO, size: int) -> int:
     """Return where the key is last in a file, read from its end; -1 where it is not."""
-    end = size
+    end, piece = size, _HASHED
     while end > 0:
-        begin = max(0, end - _PIECE)
+        begin, piece = max(0, end - piece), _PIECE
         found = _read(file, begin, end - begin).rfind(KEY.encode())
         if found >= 0:
             return begin + found

@@ -37,6 +37,7 @@ _READ_ONLY = "a query reads only: one SELECT, WITH, EXPLAIN, DESCRIBE, SHOW or S
 _BATCH = 100_000
 # What a query of somebody else's may take: characters, seconds unless others are given, memory of
 # the machine (beyond that it goes to a temporary folder), and room there.
+_SHOWN = 24  # columns of a view that an error lists
 _LONGEST, SECONDS = 100_000, 300.0
 _MEMORY, _SPILLED = "60%", "20GB"
 
@@ -91,14 +92,19 @@ def batches(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[pa.Reco
 def add_table(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
     """Copy a table into the data base."""
     connection.register("given", table)
-    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')  # noqa: S608
+    connection.execute(f"CREATE TABLE {_identifier(name)} AS SELECT * FROM given")  # noqa: S608
     connection.unregister("given")
 
 
 def define(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> None:
     """Make views of SELECT statements."""
     for name, sql in views.items():
-        connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS {sql}')
+        connection.execute(f"CREATE OR REPLACE VIEW {_identifier(name)} AS {sql}")
+
+
+def _identifier(name: str) -> str:
+    """Return the name of a table, with that of its schema or without, as SQL writes it."""
+    return ".".join(f'"{part}"' for part in name.split("."))
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
@@ -240,9 +246,13 @@ def _walk(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _known(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return a line for each view with its columns."""
+    """Return a line for each view with its first columns."""
     found = connection.execute(
-        "SELECT table_name, string_agg(column_name, ', ' ORDER BY column_index) "
-        "FROM duckdb_columns() WHERE NOT internal GROUP BY table_name ORDER BY table_name"
+        "SELECT table_name, list(column_name ORDER BY column_index) "
+        "FROM duckdb_columns() WHERE NOT internal AND schema_name = 'main' "
+        "GROUP BY table_name ORDER BY table_name"
     ).fetchall()
-    return "\n".join(f"{view}: {columns}" for view, columns in found)
+    return "\n".join(
+        f"{view}: {', '.join(columns[:_SHOWN])}{', …' * (len(columns) > _SHOWN)}"
+        for view, columns in found
+    )

@@ -6,7 +6,7 @@ import errno
 import os
 from hashlib import sha256
 from stat import S_ISLNK, S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sightline.core import InputError
@@ -154,27 +154,28 @@ def move_aside(path: Path, folder: Path) -> Path:
     return place
 
 
-def write_whole(path: Path, content: bytes, kind: str = "file") -> None:
+def write_whole(path: Path, content: Any, kind: str = "file") -> None:
     """Write a file under another name, bring it to the disk, then give it its name in one step.
 
     Parameters
     ----------
     path : Path
         A file of that name is replaced.
-    content : bytes
-        The whole content.
+    content : bytes or list of buffers
+        The whole content, or its parts.
     kind : str
         How the points of this write are called where tests kill; see `kill_points`.
     """
-    half = len(content) // 2
+    views = [memoryview(one) for one in (content if isinstance(content, list) else [content])]
+    half = len(views[0]) // 2
     part = path.with_name(f".{path.name}.{uuid4().hex}{_PART}")
     try:
         with part.open("wb") as file:
             reach(f"{kind}:opened")
-            file.write(memoryview(content)[:half])
+            file.write(views[0][:half])
             file.flush()
             reach(f"{kind}:half")
-            file.write(memoryview(content)[half:])
+            file.writelines([views[0][half:], *views[1:]])
             file.flush()
             os.fsync(file.fileno())
         reach(f"{kind}:synced")

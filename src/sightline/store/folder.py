@@ -45,7 +45,7 @@ __all__ = [
     "tasks_of",
 ]
 
-FORMAT = 1
+FORMAT = 2
 STUDY_DIGEST = "study_sha256"  # what the manifest calls the digest of study.yml
 LEFT = "left"  # what the manifest calls its tasks that were never done
 PLAN = "sightline-plan"  # the key under which the tables say to which plan they belong
@@ -78,18 +78,25 @@ class Store:
     ----------
     path : Path
         The folder.
-    rows, curves, maps : Path
+    scores, region_scores, checks, maps : Path
         Folders of shards: one file for each finished task.
+    cache : Path
+        What is derived from the shards, and may be deleted.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.rows, self.curves, self.maps = (
-            self.path / name for name in ("rows", "curves", "maps")
+        self.scores, self.region_scores, self.checks, self.maps, self.cache = (
+            self.path / name for name in ("scores", "region_scores", "checks", "maps", "cache")
         )
 
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
+
+    @property
+    def shard_folders(self) -> tuple[Path, ...]:
+        """The folders of shards."""
+        return self.scores, self.region_scores, self.checks, self.maps
 
     @property
     def manifest_path(self) -> Path:
@@ -141,7 +148,10 @@ class Store:
             raise InputError(told) from error
         seen = found.get("format") if isinstance(found, dict) else None
         if seen != FORMAT:
-            raise InputError(f"{path}: format must be {FORMAT}, got {shown(seen)}")
+            older = isinstance(seen, int) and seen < FORMAT
+            advice = "; it was written by an older version: run its study again elsewhere"
+            told = f"{path}: format must be {FORMAT}, got {shown(seen)}{advice * older}"
+            raise InputError(told)
         _check_manifest(found, path)
         return found  # type: ignore[no-any-return]
 
@@ -163,7 +173,7 @@ class Store:
     def clean(self) -> None:
         """Remove what killed writers have left."""
         shutil.rmtree(self.path / ".ray", ignore_errors=True)  # notes of a driver to its workers
-        for folder in (self.path, self.rows, self.curves, self.maps):
+        for folder in (self.path, *self.shard_folders, self.cache):
             remove_parts(folder)
 
     def discard(self) -> None:
@@ -173,52 +183,46 @@ class Store:
         for path in (self.study_path, self.images_path, self.regions_path):
             path.unlink(missing_ok=True)
         with suppress(OSError):  # something else lies there
-            for folder in (self.rows, self.curves, self.maps):
+            for folder in (*self.shard_folders, self.cache):
                 folder.rmdir()
             if [entry.name for entry in self.path.iterdir()] == [self.lock_path.name]:
                 self.lock_path.unlink()
                 self.path.rmdir()
 
-    def row_file(self, task: str) -> Path:
-        """Return where the rows of a task lie."""
-        return self.rows / f"{task}.parquet"
+    def score_file(self, task: str) -> Path:
+        """Return where the scores of a task lie; written last, it marks the task as done."""
+        return self.scores / f"{task}.parquet"
 
-    def curve_file(self, task: str) -> Path:
-        """Return where the curves of a task lie."""
-        return self.curves / f"{task}.parquet"
+    def region_file(self, task: str) -> Path:
+        """Return where the scores of single regions of a task lie."""
+        return self.region_scores / f"{task}.parquet"
+
+    def check_file(self, task: str) -> Path:
+        """Return where what a check found lies; it marks the task as done."""
+        return self.checks / f"{task}.parquet"
 
     def map_file(self, task: str) -> Path:
         """Return where the maps of a task lie."""
         return self.maps / f"{task}.safetensors"
 
     def done(self) -> set[str]:
-        """Return the names of all tasks whose rows are there, whatever the study."""
-        return {name.removesuffix(".parquet") for name in _names(self.rows)}
-
-    def is_whole(self, task: str) -> bool:
-        """Say whether the rows of a task are there and end as such files do."""
-        return _is_whole(self.row_file(task))
+        """Return the names of all tasks that are stored, whatever the study."""
+        names = (*_names(self.scores), *_names(self.checks))
+        return {name.removesuffix(".parquet") for name in names}
 
     def tasks(self, chunk: int | None = None) -> list[str]:
         """Return the names of the tasks of the manifest, of all chunks or of one."""
         tasks = tasks_of(self.manifest())
         return [one.name for one in tasks if chunk is None or one.number == chunk]
 
-    def shards(self) -> list[Path]:
-        """Return the row files of the manifest's tasks that are there, in order."""
-        return self._existing(self.rows, self.tasks())
+    def done_file(self, task: str) -> Path:
+        """Return the file that marks a task as done."""
+        check = self.check_file(task)
+        return check if check.exists() else self.score_file(task)
 
-    def shards_of(self, chunk: int) -> list[Path]:
-        """Return the row files of one chunk of images that are there."""
-        return self._existing(self.rows, self.tasks(chunk))
-
-    def curve_files(self) -> list[Path]:
-        """Return the files of curves of the manifest's tasks that are there, in order."""
-        return self._existing(self.curves, self.tasks())
-
-    def _existing(self, folder: Path, tasks: Iterable[str]) -> list[Path]:
-        there = _names(folder)
-        return [folder / f"{task}.parquet" for task in tasks if f"{task}.parquet" in there]
+    def is_whole(self, task: str) -> bool:
+        """Return whether a task is stored, in a file that ends as such files do."""
+        return _is_whole(self.done_file(task))
 
 
 def _check_manifest(found: Mapping[str, Any], path: Path) -> None:
@@ -399,7 +403,7 @@ def create_store(path: str | os.PathLike[str]) -> Store:
     store = Store(path)
     try:
         _claim(store)
-        for folder in (store.rows, store.curves, store.maps):
+        for folder in (*store.shard_folders, store.cache):
             make_folder(folder)
     except OSError as error:
         raise InputError(f"{path}: results cannot be written there: {error}") from error

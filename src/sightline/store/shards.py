@@ -1,17 +1,16 @@
-"""Shards: the rows, curves and maps of one task, each in a file of its own."""
+"""Shards: the tables and maps of one task, each in a file of its own."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline.core import InputError
 from sightline.core.geometry import Geometry
-from sightline.store.checksums import BLANK, KEY, DamagedError, find_damaged, seal
+from sightline.store.checksums import BLANK, KEY, DamagedError, find_damaged, seal_parts
 from sightline.store.files import write_whole
 from sightline.store.folder import how_to_mend
 
@@ -22,9 +21,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["StoredMaps", "read_maps", "read_views", "read_ways", "write_maps", "write_rows"]
+__all__ = [
+    "STUDY",
+    "VALUES",
+    "VIEWS",
+    "StoredMaps",
+    "read_maps",
+    "read_value_count",
+    "read_views",
+    "read_ways",
+    "write_maps",
+    "write_table",
+]
 
 VIEWS = "sightline-views"
+VALUES = "sightline-values"
+STUDY = "sightline-study"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,51 +68,84 @@ class StoredMaps:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def write_rows(
-    path: Path, rows: pa.Table, views: Mapping[str, Any] | None = None, *, kind: str = "rows"
-) -> None:
-    """Write a table of rows so that it is small and there whole or not at all, with its checksum.
-
-    Keys repeat and are kept as dictionaries; what is left of their order and of the values is
-    packed by zstd.
+def write_table(
+    path: Path,
+    table: pa.Table,
+    *,
+    kind: str,
+    about: Mapping[str, str] | None = None,
+    row_group: int | None = None,
+) -> int:
+    """Write a table to a Parquet file with its checksum; it is there whole or not at all.
 
     Parameters
     ----------
     path : Path
         The file.
-    rows : Table
-        Of scores or curves.
-    views : mapping, optional
-        On which grids the maps were scored, for `read_views`.
+    table : Table
+        What to write.
     kind : str
-        What the rows are: see `write_whole`.
+        What it is: see `write_whole`.
+    about : mapping, optional
+        Texts for the metadata of the file.
+    row_group : int, optional
+        Rows in a group, the unit in which readers skip rows; all in one by default.
+
+    Returns
+    -------
+    int
+        How many scores the table holds.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    about = {name: text for name, text in (rows.schema.metadata or {}).items() if name != _KEY}
-    rows = rows.replace_schema_metadata(about or None)  # one that was read has a checksum
-    texts = [field.name for field in rows.schema if field.name not in _PLAIN]
-    file = BytesIO()
+    texts = table.schema.metadata or {}
+    own = {name: text for name, text in texts.items() if name not in _OWN}
+    count = _count_values(table)
+    table = table.replace_schema_metadata(own or None)  # one that was read has a checksum
+    texts = [f.name for f in table.schema if pa.types.is_dictionary(f.type) or f.name == "image"]
+    file = pa.BufferOutputStream()  # other than a BytesIO it is filled without the interpreter
     with pq.ParquetWriter(
         file,
-        rows.schema,
+        table.schema,
         compression="zstd",
         compression_level=3,
         use_dictionary=texts,
-        use_byte_stream_split=[name for name in _PLAIN if name in rows.schema.names],
         write_statistics=["image"],
-        store_schema=bool(rows.schema.metadata),  # without it, metadata is lost, too
+        store_schema=bool(table.schema.metadata),  # without it, metadata is lost, too
     ) as writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata({KEY: BLANK})
-        if views is not None:
-            writer.add_key_value_metadata({VIEWS: json.dumps(views)})
-    write_whole(path, seal(file.getvalue(), path.name), kind)
+        writer.write_table(table, row_group)
+        # The checksum comes last, behind texts that others chose.
+        writer.add_key_value_metadata({VALUES: str(count), **(about or {}), KEY: BLANK})
+    write_whole(path, seal_parts(file.getvalue(), path.name), kind)
+    return count
+
+
+def _count_values(table: pa.Table) -> int:
+    """Return how many scores a table holds: its numbers of float64 and the points of its curves."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    count = 0
+    for name, kind, column in zip(
+        table.schema.names, table.schema.types, table.columns, strict=True
+    ):
+        if kind == pa.float64():
+            count += len(column) - column.null_count
+        elif kind == pa.list_(pa.float64()) and name != "curve_fractions":
+            count += pc.sum(pc.list_value_length(column)).as_py() or 0
+    return count
+
+
+def read_value_count(path: Path) -> int:
+    """Return how many scores a table that `write_table` wrote holds."""
+    import pyarrow.parquet as pq
+
+    return int((pq.read_metadata(path).metadata or {}).get(VALUES.encode(), 0))
 
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-_KEY = KEY.encode()
-_PLAIN = ("value",)  # as many values as rows: a dictionary of them would only add to them
+_OWN = tuple(name.encode() for name in (KEY, VALUES, STUDY, VIEWS))  # of the file, not the table
 
 
 def read_views(path: Path) -> tuple[int, dict[int | None, frozenset[tuple[Any, ...]]]]:
@@ -145,8 +190,8 @@ def write_maps(path: Path, maps: StoredMaps) -> None:
         "ways": ways,
         "about": dict(maps.about),
     }
-    content = seal(save(arrays, {"sightline": json.dumps(about)}), path.name)
-    write_whole(path, content, "maps")
+    content = save(arrays, {"sightline": json.dumps(about)})
+    write_whole(path, seal_parts(content, path.name), "maps")
 
 
 def _equal_shapes(maps: StoredMaps) -> bool:

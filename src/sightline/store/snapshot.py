@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from sightline.core import InputError
 from sightline.store import check_tasks
+from sightline.store.compact import compact_for_reading, list_files
 from sightline.store.damage import read_table
 from sightline.store.folder import PLAN, tasks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
 
     from sightline.store import Store
 
-__all__ = ["State", "check_shards", "read_state", "row_shards"]
+__all__ = ["State", "list_shards", "list_stored_tasks", "read_state"]
 
 _TRIES, _PAUSE = 6, 0.2
 
@@ -34,32 +35,33 @@ class State:
         What the store says of itself.
     tables
         Its `images` and `regions`.
-    shards
-        The row files of the manifest's tasks that are there, by task, in order.
-    curves
-        Their files of curves.
-    checks
-        The row files of the manifest's checks that are there, by task.
+    tasks, check_tasks
+        The tasks of the manifest, and of its checks, that are stored, in order.
+    files
+        Of `scores`, `region_scores` and `checks`: the files that hold them.
     """
 
     manifest: dict[str, Any]
     tables: dict[str, pa.Table]
-    shards: dict[str, Path]
-    curves: list[Path]
-    checks: dict[str, Path]
+    tasks: list[str]
+    check_tasks: list[str]
+    files: dict[str, list[Path]]
 
 
-def row_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the row files of a manifest's tasks that are there, by task, in order."""
+def list_stored_tasks(store: Store, manifest: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the tasks of a manifest, and those of its checks, that are stored, in order."""
     there = store.done()
-    names = (task.name for task in tasks_of(manifest))
-    return {name: store.row_file(name) for name in names if name in there}
+    maps = [task.name for task in tasks_of(manifest) if task.name in there]
+    return maps, [task for task in check_tasks(manifest) if task in there]
 
 
-def check_shards(store: Store, manifest: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the row files of a manifest's checks that are there, by task, in order."""
-    there = store.done()
-    return {task: store.row_file(task) for task in check_tasks(manifest) if task in there}
+def list_shards(store: Store, tasks: Sequence[str], checks: Sequence[str]) -> dict[str, list[Path]]:
+    """Return the shards of each table of some tasks and checks."""
+    return {
+        "scores": [store.score_file(task) for task in tasks],
+        "region_scores": [store.region_file(task) for task in tasks],
+        "checks": [store.check_file(task) for task in checks],
+    }
 
 
 def read_state(store: Store) -> State:
@@ -79,18 +81,18 @@ def read_state(store: Store) -> State:
         manifest = store.manifest()
         tables = _read_tables(store)
         if _belong(manifest, tables):
-            shards = row_shards(store, manifest)
-            checks = check_shards(store, manifest)
-            return State(manifest, tables, shards, _curves(store, shards), checks)
+            maps, checks = list_stored_tasks(store, manifest)
+            compact_for_reading(store, maps)
+            files = {
+                "scores": list_files(store, "scores", maps),
+                "region_scores": list_files(store, "region_scores", maps),
+                "checks": list_files(store, "checks", checks),
+            }
+            return State(manifest, tables, maps, checks, files)
     raise InputError(
         f"{store.path}: its tables do not belong to its manifest: "
         "a run was cut off while it changed the study; run it again"
     )
-
-
-def _curves(store: Store, tasks: Iterable[str]) -> list[Path]:
-    there = set(store.curves.iterdir()) if store.curves.is_dir() else set()
-    return [path for path in map(store.curve_file, tasks) if path in there]
 
 
 def _read_tables(store: Store) -> dict[str, pa.Table]:

@@ -124,10 +124,10 @@ def _wanted(store: Store, found: Verified) -> set[Path]:
         return set()
     _note(found, check_files([store.manifest_path]))
     _note(found, _study_state(store, manifest))
-    files = {store.row_file(task) for task in check_tasks(manifest)}
+    files = {store.check_file(task) for task in check_tasks(manifest)}
     kept = manifest.get("study", {}).get("keep_maps") == "grid"
     for task in tasks_of(manifest):
-        files |= {store.row_file(task.name), store.curve_file(task.name)}
+        files |= {store.score_file(task.name), store.region_file(task.name)}
         if kept and task.chunk.get("images") and _keeps_maps(task.source):
             files.add(store.map_file(task.name))
     return files
@@ -152,8 +152,7 @@ def _keeps_maps(source: Mapping[str, Any]) -> bool:
 def _shards(store: Store, found: Verified) -> set[Path]:
     """Return all shards that are there; note what else is."""
     there = set()
-    folders = (store.rows, store.curves, store.maps)
-    for path in chain.from_iterable(one.iterdir() for one in folders if one.is_dir()):
+    for path in chain.from_iterable(one.iterdir() for one in store.shard_folders if one.is_dir()):
         if _SHARD.fullmatch(path.name):
             there.add(path)
         elif path.name.startswith(".") and path.name.endswith(".part"):

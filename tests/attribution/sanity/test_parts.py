@@ -17,10 +17,10 @@ from sklearn.metrics import average_precision_score
 from sightline import load_dataset
 from sightline.attribution.methods import METHODS, explain
 from sightline.attribution.methods.targets import read_target
-from sightline.attribution.sanity import _outputs, parts
+from sightline.attribution.sanity import _outputs
 from sightline.attribution.sanity.parts import FIRST, parts_rows, rank_scores, types_of
 from sightline.attribution.sanity.removal import Covered, Order, Question
-from sightline.attribution.sanity.table import Job
+from sightline.attribution.sanity.table import PARTS, Job
 from sightline.core import InputError, Sample
 from sightline.data.facades import Facade, facade_of
 from sightline.models import Model, load_model
@@ -168,7 +168,7 @@ def known(monkeypatch: pytest.MonkeyPatch, sign: float) -> list[float]:
     monkeypatch.setattr(_outputs, "explain", oracle)
     job = ask("demo/cnn", "centre", sign="signed")
     rows = parts_rows(job, samples()[:2])
-    assert [row.metric for row in rows[:5]] == list(parts._METRICS)
+    assert [row.metric for row in rows[:5]] == list(PARTS)
     return [row.value for row in rows[:3]]
 
 

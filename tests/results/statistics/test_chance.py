@@ -155,11 +155,10 @@ def test_corrected_p_values_are_no_smaller(table: pd.DataFrame) -> None:
 
 def test_exact_chance_is_the_mean_over_placements(results: Results, table: pd.DataFrame) -> None:
     frame = results.query(
-        "SELECT area FROM rows WHERE model = 'demo/vit' AND variant = '' AND method = 'centre' "
-        "AND metric = 'iou' AND threshold = '90' AND region IS NULL"
+        "SELECT annotated_fraction FROM scores WHERE model = 'demo/vit' AND method = 'centre'"
     )
     pixels = 14 * 14
-    shares = np.round(frame["area"].to_numpy() * pixels) / pixels
+    shares = np.round(frame["annotated_fraction"].to_numpy() * pixels) / pixels
     wanted = np.mean([iou_chance(0.1, float(g), pixels=pixels) for g in shares])
     assert line_of(table, "demo/vit", "centre")["exact"] == pytest.approx(wanted, abs=1e-12)
 

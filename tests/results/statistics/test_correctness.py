@@ -46,7 +46,7 @@ def test_means_and_slopes_are_those_of_least_squares(sparse: Path) -> None:
         answers = said(results)
         found = correct_and_wrong(results, "coverage", layer="last", predictions=answers)
         values = results.query(
-            "SELECT image, value FROM scores WHERE name = 'coverage' AND method = 'cls' "
+            "SELECT image, value FROM scores_long WHERE name = 'coverage' AND method = 'cls' "
             "AND variant = '' AND layer = 11 AND region IS NULL ORDER BY image"
         )["value"].to_numpy()
         area = results.query("SELECT area FROM images ORDER BY image")["area"].to_numpy()

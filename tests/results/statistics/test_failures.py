@@ -42,7 +42,7 @@ def test_the_worst_come_first_with_their_reasons(sparse: Path) -> None:
         cases = failure_cases(results, "iou@90", **chosen, predictions=answers)
         found, reasons = worst_images(cases, 6), failure_reasons(cases, 6)
         values = results.query(
-            "SELECT image, value FROM scores WHERE name = 'iou@90' AND method = 'cls' "
+            "SELECT image, value FROM scores_long WHERE name = 'iou@90' AND method = 'cls' "
             "AND variant = '' AND layer = 3 AND region IS NULL ORDER BY value, image"
         )
         images: Any = results.query("SELECT image, area, regions FROM images").set_index("image")

@@ -187,8 +187,8 @@ def test_the_background_is_what_coverage_leaves(sparse: Path) -> None:
         found = background_test(results, "demo/vit", "demo/vit@seed2", method="cls", layer=3)
         (line,) = checked.lines(found)
         coverage = results.query(
-            "SELECT image, variant, value FROM scores WHERE name = 'coverage' AND method = 'cls' "
-            "AND layer = 3 AND region IS NULL ORDER BY image"
+            "SELECT image, variant, value FROM scores_long WHERE name = 'coverage' "
+            "AND method = 'cls' AND layer = 3 AND region IS NULL ORDER BY image"
         ).pivot(index="image", columns="variant", values="value")
     gaps = (coverage["seed2"] - coverage[""]).to_numpy()
     assert line.share_one == pytest.approx(1 - coverage[""].mean())

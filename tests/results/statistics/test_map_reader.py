@@ -60,13 +60,12 @@ def again(maps: LineMaps) -> dict[tuple[str, int | None, str], float]:
 def stored(
     scenes: Scenes, line: Line, seed: int | None
 ) -> dict[tuple[str, int | None, str], float]:
-    base, _, variant = line.model.partition("@")
     pick = line.picks[0]
     is_layer = "layer IS NULL" if pick.layer is None else f"layer = {pick.layer}"
     is_seed = "seed IS NULL" if seed is None else f"seed = {seed}"
     frame = scenes.results.query(
-        f"SELECT image, region, name, value FROM scores WHERE model = '{base}' AND "
-        f"variant = '{variant}' AND method = '{pick.method}' AND {is_layer} AND {is_seed} "
+        f"SELECT image, region, name, value FROM scores_long WHERE model = '{line.model}' "
+        f"AND method = '{pick.method}' AND {is_layer} AND {is_seed} "
         "AND name IN ('iou@90', 'coverage', 'pointing')"
     )
     regions = [
@@ -237,7 +236,7 @@ def test_a_store_that_is_not_finished_has_the_maps_that_are_there(
     store = copied(sparse, tmp_path)
     tasks = Store(store).tasks(1)
     for task in tasks:
-        Store(store).row_file(task).unlink()
+        Store(store).score_file(task).unlink()
     with open_results(store) as results:
         scenes = open_scenes(results)
         line = next(one for one in lines_of(scenes) if one.method == "cls")

@@ -41,8 +41,9 @@ def test_lines_hold_what_the_leaderboard_holds(alone: SparsityReport, sparse: Pa
     with open_results(sparse) as results:
         board = results.leaderboard("iou@90")
         regions = results.query(
-            "SELECT avg(value) AS v FROM (SELECT image, region, avg(value) AS value FROM scores "
-            "WHERE model = 'demo/vit' AND variant = '' AND method = 'random' AND name = 'recall@90'"
+            "SELECT avg(value) AS v FROM (SELECT image, region, avg(value) AS value "
+            "FROM scores_long WHERE model = 'demo/vit' AND variant = '' AND method = 'random' "
+            "AND name = 'recall@90'"
             " AND region IS NOT NULL GROUP BY image, region)"
         )["v"].iloc[0]
     assert np.allclose(alone.lines["iou"], board["value"], atol=1e-12)
@@ -59,7 +60,7 @@ def test_recall_of_regions_states_which_mean_it_estimates(
 ) -> None:
     with open_results(sparse) as results:
         frame = results.query(
-            "SELECT s.image, r.label, avg(s.value) AS recall FROM scores s JOIN regions r "
+            "SELECT s.image, r.label, avg(s.value) AS recall FROM scores_long s JOIN regions r "
             "USING (image, region) WHERE s.model = 'demo/vit' AND s.variant = '' AND "
             "s.method = 'random' AND s.name = 'recall@90' GROUP BY s.image, r.label"
         )

@@ -262,7 +262,7 @@ def test_maps_of_a_running_study_are_there_as_soon_as_they_are_stored(
     with open_results(copy) as results:
         maps = OnDemand(open_scenes(results))
         source = maps.source(key)
-        files = sorted(Store(copy).rows.iterdir())
+        files = sorted(Store(copy).scores.iterdir())
         gone = [path for path in files if path.name.startswith("000001")]
         late = maps.scenes.images[-1]
         for path in gone:

@@ -20,7 +20,7 @@ from sightline.models import load_model
 from sightline.results import open_results, predictions
 from sightline.results import study_models as asked_models
 from sightline.results.predictions import PREDICTIONS, predictions_of, stored_predictions
-from sightline.store import Store, write_rows
+from sightline.store import Store, write_table
 from sightline.store.checksums import save_json
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def test_what_is_stored_must_fit(store: Path, shelf: Shelf, damage: str) -> None
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-20])
     elif damage in DAMAGE[5:]:
-        write_rows(path, damage_table(pq.read_table(path), damage))
+        write_table(path, damage_table(pq.read_table(path), damage), kind="file")
     else:
         table = pq.read_table(path)
         about = json.loads(table.schema.metadata[b"sightline"])
@@ -309,10 +309,10 @@ def test_a_store_that_is_being_written_is_left_alone(store: Path, shelf: Shelf) 
 def test_a_store_where_nobody_may_write_answers_all_the_same(
     store: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, rows: Any) -> None:
+    def refuse(path: Path, rows: Any, *, kind: str) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
-    monkeypatch.setattr(predictions, "write_rows", refuse)
+    monkeypatch.setattr(predictions, "write_table", refuse)
     found = ask(store)
     assert len(found) == 48
     assert "what models predict was not kept: [Errno 30] Read-only" in found.attrs["note"]

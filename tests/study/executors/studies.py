@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from sightline.core import row_schema
 from sightline.store import Store
+from sightline.store.compact import list_files
+from sightline.store.snapshot import list_shards, list_stored_tasks
 from sightline.study import Study, to_yaml
+from tests.study.tables import decode, get_bytes, melt, sort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 SIZE = (40, 32)  # width and height of an image
 CLI = "from sightline.cli import main; main()"
 LONG = 120  # seconds after which a process that should have ended is a failure
-_VALUES = ("value", "area", "visible")
 
 
 def write_images(folder: Path, count: int) -> None:
@@ -192,47 +193,43 @@ def wait_for_workers(run: Process) -> None:
 
 
 def shard_names(store: Path) -> set[str]:
-    """Return the names of the whole row files."""
-    folder = store / "rows"
-    return {path.name for path in folder.glob("[!.]*")} if folder.is_dir() else set()
+    """Return the names of the whole files that mark tasks as done."""
+    return {path.name for name in ("scores", "checks") for path in (store / name).glob("[!.]*")}
+
+
+def stored_shards(store: Path) -> dict[str, list[Path]]:
+    """Return by table the shards of a store's own tasks that are done."""
+    found = Store(store)
+    return list_shards(found, *list_stored_tasks(found, found.manifest()))
+
+
+def read_files(paths: Iterable[Path]) -> pa.Table:
+    """Return the rows of files of one table, sorted by their keys, as a plain table."""
+    parts = [decode(pq.read_table(path, partitioning=None)) for path in paths]
+    return sort(pa.concat_tables(parts))
 
 
 def table(store: Path) -> pa.Table:
-    """Return all rows of a store's own tasks, sorted by their keys, as one plain table."""
-    parts = [pq.read_table(path) for path in Store(store).shards()]
-    plain = pa.schema([(f.name, _plain(f.type)) for f in row_schema()])
-    rows = pa.concat_tables([part.cast(plain) for part in parts])
-    keys = [name for name in rows.column_names if name not in _VALUES]
-    rows = rows.sort_by([(key, "ascending") for key in keys]).combine_chunks()
-    assert rows.group_by(keys).aggregate([]).num_rows == rows.num_rows, "a row is there twice"
-    return rows
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """Return all scores of a store's own tasks, a row each, sorted, as one plain table."""
+    files = stored_shards(store)
+    rows = melt(*(read_files(files[name]) for name in ("scores", "region_scores")))
+    keys = ["image", "region", "model", "variant", "layer", "head", "method", "target", "seed"]
+    keys += ["metric", "threshold"]
+    return rows.sort_by([(key, "ascending") for key in keys]).combine_chunks()
 
 
 def table_bytes(store: Path) -> bytes:
-    """Return the sorted table of a store to the last bit, missing values and NaN included."""
-    rows = table(store)
-    parts = [str(rows.schema).encode()]
-    for name in rows.column_names:
-        column = rows[name]
-        valid = np.asarray(column.is_valid())
-        parts.append(valid.tobytes())
-        if pa.types.is_floating(column.type):
-            parts.append(column.to_numpy(zero_copy_only=False).tobytes())
-        else:
-            parts.append(json.dumps(column.to_pylist()).encode())
-    return b"".join(parts)
+    """Return the results tables of a store to the last bit, whatever files they lie in."""
+    files = stored_shards(store)
+    return b"".join(get_bytes(read_files(some)) for some in files.values() if some)
 
 
 def shard_bytes(store: Path) -> dict[str, bytes]:
-    """Return the content of every shard of the store's own tasks, rows and curves."""
-    found = Store(store)
+    """Return the content of every shard of the store's own tasks but for maps."""
     return {
         f"{path.parent.name}/{path.name}": path.read_bytes()
-        for path in (*found.shards(), *found.curve_files())
+        for files in stored_shards(store).values()
+        for path in files
     }
 
 
@@ -244,7 +241,7 @@ def parts(store: Path) -> list[Path]:
 def stamps(store: Path) -> dict[str, tuple[int, int, int]]:
     """Return for every shard what changes when it is written anew."""
     found = {}
-    for folder in ("rows", "curves", "maps"):
+    for folder in ("scores", "region_scores", "checks", "maps"):
         for path in (store / folder).glob("*"):
             stat = path.stat()
             found[f"{folder}/{path.name}"] = stat.st_ino, stat.st_mtime_ns, stat.st_size
@@ -256,6 +253,16 @@ def check_whole(store: Path) -> None:
     found = Store(store)
     tasks = found.tasks()
     assert len(set(tasks)) == len(tasks)
-    assert [path.stem for path in found.shards()] == tasks
-    assert [path.stem for path in found.curve_files()] == tasks
+    for name in ("scores", "region_scores"):
+        assert [path.stem for path in stored_shards(store)[name] if path.exists()] == tasks
     assert parts(store) == []
+    check_copies(store)
+
+
+def check_copies(store: Path) -> None:
+    """Check that the sorted copies of a store hold what the shards of its tasks hold."""
+    found, shards = Store(store), stored_shards(store)
+    for name in ("scores", "region_scores"):
+        copies = list_files(found, name, found.tasks())
+        assert {path.parent for path in copies} == {found.cache}
+        assert get_bytes(read_files(copies)) == get_bytes(read_files(shards[name]))

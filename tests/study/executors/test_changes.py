@@ -39,7 +39,7 @@ class Place:
         run = run_study(study, self.folder, workers=1)
         now = stamps(self.folder / "given")
         assert {name: now[name] for name in old} == old, "a stored shard was written anew"
-        assert len(now) - len(old) == 2 * run.finished  # rows and curves
+        assert len(now) - len(old) == 2 * run.finished  # scores and region_scores
         self.fresh += 1
         alone = run_study(study, self.folder / f"fresh{self.fresh}", workers=1).store.path
         check_whole(run.store.path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sightline.attribution.sanity.table import Row
+from sightline.attribution.sanity.table import STORED_CURVES, STORED_MEASURES, Row
 from sightline.core import InputError, UnknownNameError
 from sightline.results import export_results, open_results
 from sightline.results.diff import diff_results
@@ -46,19 +46,24 @@ def whole(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_study(study, tmp_path_factory.mktemp("whole"), workers=1).store.path
 
 
-def test_rows_of_checks_lie_beside_the_others(whole: Path, tmp_path: Path) -> None:
+def test_checks_lie_beside_the_scores(whole: Path, tmp_path: Path) -> None:
     with open_results(whole) as results:
         frame = results.checks()
         assert results.progress == (1 + 3 + 4 + 4, 12)  # maps; draws and reference; removal; parts
         assert list(frame["check"].unique()) == [
             "reference", "randomisation", "faithfulness", "parts",
         ]  # fmt: skip
-        assert set(results.query('SELECT DISTINCT "check" FROM rows')["check"]) == {""}
-        assert set(results.query('SELECT DISTINCT "check" FROM scores')["check"]) == {""}
-        assert len(results.query("SELECT * FROM checks")) == len(frame)
+        assert set(results.query('SELECT DISTINCT "check" FROM scores_long')["check"]) == {""}
+        assert len(results.query("SELECT * FROM scores")) == 3
+        rows = results.query("SELECT * FROM checks")
+        names = ["check", "method", "order", "draw", "stage_index", "stage", "image"]
+        assert len(rows) == len(rows.drop_duplicates(names)) == 3 * (4 + 2 + 4 + 4)
+        numbers = rows[list(STORED_MEASURES)].notna().sum().sum()
+        points = sum(len(curve) for name in STORED_CURVES for curve in rows[name].dropna())
+        assert numbers + points == len(frame)
         path = export_results(results, tmp_path / "all.sqlite", "sqlite")
         with closing(sqlite3.connect(path)) as base:
-            assert base.execute("SELECT count(*) FROM checks").fetchone() == (len(frame),)
+            assert base.execute("SELECT count(*) FROM checks").fetchone() == (len(rows),)
             assert base.execute('SELECT DISTINCT "check" FROM scores').fetchall() == [("",)]
         assert results.methods == ["gradcam"]
         assert set(results.leaderboard()["method"]) == {"gradcam"}
@@ -86,14 +91,14 @@ def test_stopped_and_damaged_runs_go_on_to_the_same_bits(
     with open_results(store.path) as results:
         assert f"So far: {len(stored)} of 12 tasks" in results.checks().attrs["note"]
     checks = [task for task in check_tasks(store.manifest()) if task in stored]
-    store.row_file(checks[0]).write_bytes(b"PAR1 cut off")
-    store.row_file(checks[1]).unlink()
+    store.check_file(checks[0]).write_bytes(b"PAR1 cut off")
+    store.check_file(checks[1]).unlink()
     run = run_study(study, tmp_path, workers=2)
     assert run.complete
     assert run.stored == len(stored) - 2
     assert results_digest(store.path) == results_digest(whole)
     for task in check_tasks(store.manifest()):
-        assert store.row_file(task).read_bytes() == Store(whole).row_file(task).read_bytes()
+        assert store.check_file(task).read_bytes() == Store(whole).check_file(task).read_bytes()
     assert diff_results(whole, store.path).same
 
 

@@ -88,7 +88,7 @@ def test_a_clock_that_jumps_during_runs_changes_nothing(
 @pytest.mark.parametrize("when", [0, 4_102_444_800], ids=["1970", "2100"])
 def test_files_of_any_time_are_what_they_hold(study: Study, tmp_path: Path, when: int) -> None:
     store = run_study(study, tmp_path, workers=1).store
-    shard = sorted(store.rows.iterdir())[3]
+    shard = sorted(store.scores.iterdir())[3]
     with open_results(store.path) as results:
         before = results.leaderboard()
     shard.write_bytes(shard.read_bytes()[:-9])
@@ -98,7 +98,7 @@ def test_files_of_any_time_are_what_they_hold(study: Study, tmp_path: Path, when
     run = run_study(study, tmp_path, workers=1)
     assert (run.stored, run.finished) == (15, 1)
     now = {name: stamp[:2] for name, stamp in stamps(store.path).items()}
-    assert sum(now[name] != old[name] for name in old) == 2  # rows and curves of one task
+    assert sum(now[name] != old[name] for name in old) == 2  # scores and region_scores of one task
     with open_results(store.path) as results:
         assert results.leaderboard().equals(before)
 

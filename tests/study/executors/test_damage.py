@@ -42,6 +42,7 @@ def flip(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 8]) + content[middle + 1 :]
 
 
+SHARDS = ("scores", "region_scores")
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "flip": flip,
     "cut": lambda content: content[: len(content) // 2],
@@ -74,11 +75,11 @@ def store(calm: Path, tmp_path: Path) -> Store:
 def contents(store: Path) -> dict[str, bytes]:
     """Return all files but those that tell of runs."""
     files = (path for path in store.rglob("*") if path.is_file())
-    aside = ("lock", "manifest.json")
+    aside = ("lock", "manifest.json")  # and what is derived: its files tell times of others
     return {
         path.relative_to(store).as_posix(): path.read_bytes()
         for path in files
-        if path.name not in aside
+        if path.name not in aside and path.parent.name != "cache"
     }
 
 
@@ -94,7 +95,7 @@ def stop_early(study: Study, out: Path) -> Run:
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-@pytest.mark.parametrize("folder", ["rows", "curves"])
+@pytest.mark.parametrize("folder", SHARDS)
 def test_a_damaged_shard_is_made_anew_and_told(
     study: Study, calm: Path, store: Store, folder: str, how: str
 ) -> None:
@@ -109,7 +110,7 @@ def test_a_damaged_shard_is_made_anew_and_told(
     assert store.manifest()["runs"][-1]["damaged"] == [name]
     assert contents(store.path) == contents(calm)
     changed = {one for one, stamp in stamps(store.path).items() if stamp != before[one]}
-    assert changed == {f"{one}/{shard.name}" for one in ("rows", "curves")}
+    assert changed == {f"{one}/{shard.name}" for one in SHARDS}
     again = run_study(study, store.path.parent, workers=1)
     assert (again.finished, again.notes, again.damaged) == (0, [], [])
     assert "damaged" not in store.manifest()["runs"][-1]
@@ -117,7 +118,7 @@ def test_a_damaged_shard_is_made_anew_and_told(
 
 def test_only_what_was_made_is_called_made(study: Study, store: Store) -> None:
     """A run that was stopped says what it has left damaged."""
-    names = sorted(f"rows/{shard.name}" for shard in store.rows.iterdir())
+    names = sorted(f"scores/{shard.name}" for shard in store.scores.iterdir())
     for name in names:
         (store.path / name).write_bytes(flip((store.path / name).read_bytes()))
     run = stop_early(study, store.path.parent)
@@ -126,20 +127,20 @@ def test_only_what_was_made_is_called_made(study: Study, store: Store) -> None:
     assert re.match(r"\d files? (was|were) damaged or missing, and made again: ", made)
     assert re.match(r"\d files? (is|are) damaged or missing, and not yet made again: ", left)
     damaged = verify_store(store.path).damaged
-    assert sorted(re.findall(r"rows/[\w-]+\.parquet", left)) == sorted(damaged)
-    told = re.findall(r"rows/[\w-]+\.parquet", made)
+    assert sorted(re.findall(r"scores/[\w-]+\.parquet", left)) == sorted(damaged)
+    told = re.findall(r"scores/[\w-]+\.parquet", made)
     assert sorted([*told, *damaged]) == sorted(run.damaged) == names
 
 
 def test_all_damaged_shards_are_counted(study: Study, calm: Path, store: Store) -> None:
-    shards = sorted(store.rows.iterdir())
+    shards = sorted(store.scores.iterdir())
     for shard in shards:
         shard.write_bytes(flip(shard.read_bytes()))
     run = run_study(study, store.path.parent, workers=1)
     assert (run.stored, run.finished) == (0, 6)
     (note,) = run.notes
     assert re.fullmatch(
-        r"6 files were damaged or missing, and made again: (rows/\S+, ){5}…\.", note
+        r"6 files were damaged or missing, and made again: (scores/\S+, ){5}…\.", note
     )
     assert contents(store.path) == contents(calm)
 
@@ -147,12 +148,12 @@ def test_all_damaged_shards_are_counted(study: Study, calm: Path, store: Store) 
 def test_shards_of_two_tasks_that_changed_places_are_made_anew(
     study: Study, calm: Path, store: Store
 ) -> None:
-    one, two = sorted(store.rows.iterdir())[:2]
+    one, two = sorted(store.scores.iterdir())[:2]
     first, second = one.read_bytes(), two.read_bytes()
     one.write_bytes(second)
     two.write_bytes(first)
     run = run_study(study, store.path.parent, workers=1)
-    assert sorted(run.damaged) == [f"rows/{one.name}", f"rows/{two.name}"]
+    assert sorted(run.damaged) == [f"scores/{one.name}", f"scores/{two.name}"]
     assert contents(store.path) == contents(calm)
 
 
@@ -188,7 +189,7 @@ OCCUPIERS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("how", OCCUPIERS)
-@pytest.mark.parametrize("name", ["rows", "curves", "images.parquet", "study.yml", "manifest.json"])
+@pytest.mark.parametrize("name", [*SHARDS, "images.parquet", "study.yml", "manifest.json"])
 def test_what_has_the_name_of_a_file_is_moved_aside(
     study: Study, calm: Path, tmp_path: Path, name: str, how: str
 ) -> None:
@@ -212,7 +213,7 @@ def test_what_has_the_name_of_a_file_is_moved_aside(
 
 
 def test_two_things_of_one_name_are_both_kept(study: Study, store: Store) -> None:
-    shards = sorted(store.rows.iterdir())[0], sorted(store.curves.iterdir())[0]
+    shards = sorted(store.scores.iterdir())[0], sorted(store.region_scores.iterdir())[0]
     for shard in shards:
         shard.unlink()
         shard.mkdir()
@@ -220,7 +221,7 @@ def test_two_things_of_one_name_are_both_kept(study: Study, store: Store) -> Non
     assert len(list((store.path / "moved-aside").iterdir())) == 2
 
 
-@pytest.mark.parametrize("name", ["rows", "curves", "maps"])
+@pytest.mark.parametrize("name", [*SHARDS, "checks", "maps"])
 def test_a_folder_that_is_a_link_is_refused(study: Study, store: Store, name: str) -> None:
     outside = store.path.parents[1] / f"outside-{store.path.parent.name}"
     folder = (store.path / name).rename(outside)
@@ -250,7 +251,7 @@ def test_what_has_the_name_of_the_folder_of_moved_things_is_named(
         store.aside_path.touch()
     else:
         store.aside_path.symlink_to(outside)
-    shard = min(store.rows.iterdir())
+    shard = min(store.scores.iterdir())
     shard.unlink()
     shard.mkdir()
     text = f"moved-aside: must be a folder of its own, is a {kind}; rename or remove it, then run"
@@ -261,7 +262,7 @@ def test_what_has_the_name_of_the_folder_of_moved_things_is_named(
 
 
 def test_a_folder_with_the_name_of_a_part_is_left(study: Study, calm: Path, store: Store) -> None:
-    folder = store.rows / ".x.part"
+    folder = store.scores / ".x.part"
     folder.mkdir()
     assert run_study(study, store.path.parent, workers=1).complete
     assert folder.is_dir()
@@ -288,7 +289,7 @@ def test_a_missing_table_is_counted_and_named(study: Study, calm: Path, store: S
     assert contents(store.path) == contents(calm)
 
 
-@pytest.mark.parametrize("names", [["rows"], ["curves"], ["rows", "curves"]])
+@pytest.mark.parametrize("names", [["scores"], ["region_scores"], ["scores", "region_scores"]])
 def test_a_missing_shard_is_counted_and_named(
     study: Study, calm: Path, store: Store, names: list[str]
 ) -> None:
@@ -321,13 +322,13 @@ def test_a_missing_manifest_is_counted_and_named(
 def test_what_was_never_done_is_not_called_missing(
     study: Study, calm: Path, tmp_path: Path, manifest: bool
 ) -> None:
-    """A run is killed after it has written the curves of a task, and before its rows."""
+    """A run is killed after it has written a task's scores of regions, and before its scores."""
     run = stop_early(study, tmp_path)
     store = run.store
     left = sorted(set(store.tasks()) - store.done())
-    shutil.copy(Store(calm).curve_file(left[0]), store.curve_file(left[0]))
+    shutil.copy(Store(calm).region_file(left[0]), store.region_file(left[0]))
     if not manifest:  # killed before that was written, and all that came after it
-        for path in (store.manifest_path, *store.rows.iterdir(), *store.curves.iterdir()):
+        for path in (store.manifest_path, *store.scores.iterdir(), *store.region_scores.iterdir()):
             path.unlink()
     again = run_study(study, tmp_path, workers=1)
     assert (again.damaged, again.notes) == ([], [])
@@ -347,13 +348,13 @@ def test_a_store_without_manifest_keeps_its_files_when_a_run_fails(
 def test_a_shard_that_is_missing_after_a_stop_is_named(study: Study, tmp_path: Path) -> None:
     """It is named by the run that makes it again, also when one before that was stopped."""
     store = stop_early(study, tmp_path).store
-    shard = max(store.rows.iterdir())
+    shard = max(store.scores.iterdir())
     shard.unlink()
     stopping = Event()
     stopping.set()
     for stop in (stopping, Event()):
         run = run_study(study, tmp_path, workers=1, stop=stop)
-        assert run.damaged == [f"rows/{shard.name}"]
+        assert run.damaged == [f"scores/{shard.name}"]
     assert run.complete
     assert run_study(study, tmp_path, workers=1).damaged == []
 
@@ -391,7 +392,7 @@ def test_a_damaged_manifest_is_made_anew_and_told(study: Study, store: Store, ho
 
 def test_a_manifest_of_another_format_is_not_replaced(study: Study, store: Store) -> None:
     store.manifest_path.write_text('{"format": 99}')
-    with pytest.raises(InputError, match="format must be 1, got 99"):
+    with pytest.raises(InputError, match="format must be 2, got 99"):
         run_study(study, store.path.parent, workers=1)
     assert store.manifest_path.read_text() == '{"format": 99}'
 
@@ -402,7 +403,7 @@ def without_checksum(path: Path) -> None:
 
 
 def test_files_of_earlier_versions_are_kept_and_told(study: Study, store: Store) -> None:
-    for path in (*store.rows.iterdir(), *store.curves.iterdir()):
+    for path in (*store.scores.iterdir(), *store.region_scores.iterdir()):
         without_checksum(path)
     before = stamps(store.path)
     run = run_study(study, store.path.parent, workers=1)
@@ -458,15 +459,23 @@ def quietly(path: Path) -> None:
     raise AssertionError("every bit is noticed")
 
 
+def _query(store: Path, sql: str) -> object:
+    return open_results(store).query(sql)
+
+
 ASKED: dict[str, tuple[str, Callable[[Path, Path], object]]] = {
-    "leaderboard": ("rows", lambda store, _: open_results(store).leaderboard()),
-    "image": ("rows", lambda store, _: open_results(store).image("000.png")),
-    "query": ("rows", lambda store, _: open_results(store).query('SELECT * FROM "rows"')),
-    "batches": ("rows", lambda store, _: list(open_results(store).batches("scores"))),
-    "digest": ("rows", lambda store, _: results_digest(store)),
-    "diff": ("rows", lambda store, calm: diff_results(calm, store)),
-    "curves": ("curves", lambda store, _: open_results(store).curves()),
-    "query curves": ("curves", lambda store, _: open_results(store).query("FROM CURVES")),
+    "leaderboard": ("scores", lambda store, _: open_results(store).leaderboard()),
+    "image": ("scores", lambda store, _: open_results(store).image("000.png")),
+    "query": ("scores", lambda store, _: open_results(store).query('SELECT * FROM "scores"')),
+    "batches": ("scores", lambda store, _: list(open_results(store).batches("scores"))),
+    "scores": ("scores", lambda store, _: open_results(store).scores()),
+    "digest": ("scores", lambda store, _: results_digest(store)),
+    "diff": ("scores", lambda store, calm: diff_results(calm, store)),
+    "curves": ("scores", lambda store, _: open_results(store).curves()),
+    "image of regions": ("region_scores", lambda store, _: open_results(store).image("000.png")),
+    "query regions": ("region_scores", lambda store, _: _query(store, "FROM REGION_SCORES")),
+    "long": ("region_scores", lambda store, _: list(open_results(store).batches("scores_long"))),
+    "digest of regions": ("region_scores", lambda store, _: results_digest(store)),
     "images": ("images.parquet", lambda store, _: open_results(store)),
 }
 
@@ -487,7 +496,7 @@ def test_readers_name_a_file_that_reads_well_and_is_wrong(
 
 def test_a_store_under_another_name_is_told_no_command(calm: Path, tmp_path: Path) -> None:
     store = shutil.copytree(calm, tmp_path / "renamed")
-    shard = min((store / "rows").iterdir())
+    shard = min((store / "scores").iterdir())
     shard.write_bytes(flip(shard.read_bytes()))
     with pytest.raises(InputError, match=r"is damaged; run the study again to make it anew$"):
         results_digest(store)
@@ -509,25 +518,25 @@ def test_a_whole_store_is_verified(store: Store) -> None:
 
 
 def test_whatever_is_amiss_is_told(store: Store) -> None:
-    first, second, third, *_ = sorted(store.rows.iterdir())
+    first, second, third, *_ = sorted(store.scores.iterdir())
     first.write_bytes(flip(first.read_bytes()))
     second.unlink()
-    (store.curves / third.name).unlink()
-    (store.rows / "notes.txt").write_text("mine")
-    (store.rows / f".{first.name}.0.part").write_text("half")
-    (store.rows / "000009-0123456789abcdef.parquet").write_bytes(third.read_bytes())
+    (store.region_scores / third.name).unlink()
+    (store.scores / "notes.txt").write_text("mine")
+    (store.scores / f".{first.name}.0.part").write_text("half")
+    (store.scores / "000009-0123456789abcdef.parquet").write_bytes(third.read_bytes())
     found = verify_store(store.path)
-    other = "rows/000009-0123456789abcdef.parquet"
-    assert sorted(found.damaged) == [f"rows/{first.name}", other]  # it bears another's name
-    assert sorted(found.missing) == [f"curves/{third.name}", f"rows/{second.name}"]
-    assert found.foreign == ["rows/notes.txt"]
-    assert found.left == [f"rows/.{first.name}.0.part"]
+    other = "scores/000009-0123456789abcdef.parquet"
+    assert sorted(found.damaged) == [f"scores/{first.name}", other]  # it bears another's name
+    assert sorted(found.missing) == [f"region_scores/{third.name}", f"scores/{second.name}"]
+    assert found.foreign == ["scores/notes.txt"]
+    assert found.left == [f"scores/.{first.name}.0.part"]
     assert (found.other, found.good) == (1, False)
     said = command("verify", store.path, code=1).stdout
     for words in (
-        f"  rows/{first.name}\n",
+        f"  scores/{first.name}\n",
         "Missing (2):",
-        "Foreign: no study wrote them (1):\n  rows/notes.txt\n",
+        "Foreign: no study wrote them (1):\n  scores/notes.txt\n",
         "Left by writers that were killed: 1",
         f"make them anew: sightline run {store.path / 'study.yml'} --out {store.path.parent}\n",
     ):
@@ -539,7 +548,7 @@ def test_whatever_is_amiss_is_told(store: Store) -> None:
 
 @pytest.mark.parametrize("amiss", ["damaged", "missing", "foreign"])
 def test_each_fault_alone_is_one(store: Store, amiss: str) -> None:
-    shard = min(store.curves.iterdir())
+    shard = min(store.region_scores.iterdir())
     if amiss == "damaged":
         shard.write_bytes(flip(shard.read_bytes()))
     elif amiss == "missing":
@@ -553,9 +562,9 @@ def test_each_fault_alone_is_one(store: Store, amiss: str) -> None:
 
 
 def test_a_store_that_is_being_written_may_lack_something(store: Store) -> None:
-    shard = min(store.rows.iterdir())
+    shard = min(store.scores.iterdir())
     shard.unlink()
-    (store.rows / ".a.part").write_text("half")
+    (store.scores / ".a.part").write_text("half")
     with store.locked():
         found = verify_store(store.path)
         assert (found.running, found.good, found.left) == (True, True, [])
@@ -565,10 +574,10 @@ def test_a_store_that_is_being_written_may_lack_something(store: Store) -> None:
 
 def test_a_damaged_manifest_hides_nothing_else(store: Store) -> None:
     store.manifest_path.write_text("{")
-    shard = min(store.rows.iterdir())
+    shard = min(store.scores.iterdir())
     shard.write_bytes(flip(shard.read_bytes()))
     found = verify_store(store.path)
-    assert sorted(found.damaged) == ["manifest.json", f"rows/{shard.name}"]
+    assert sorted(found.damaged) == ["manifest.json", f"scores/{shard.name}"]
 
 
 def test_detections_and_prototypes_are_verified_too(store: Store) -> None:
@@ -641,9 +650,9 @@ def test_tables_that_are_pipes_folders_or_links_out_are_damaged(tmp_path: Path) 
     command("verify", tmp_path, "--json", code=1)
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "study.yml", "lock", "images.parquet", "rows"])
+@pytest.mark.parametrize("name", ["manifest.json", "study.yml", "lock", "images.parquet", "scores"])
 def test_a_pipe_in_a_store_is_damaged_and_not_waited_for(store: Store, name: str) -> None:
-    path = store.path / name if name != "rows" else min(store.rows.iterdir())
+    path = store.path / name if name != "scores" else min(store.scores.iterdir())
     path.unlink()
     os.mkfifo(path)
     found = verify_store(store.path)
@@ -662,11 +671,11 @@ def test_a_lock_that_is_a_link_is_not_written_over(study: Study, store: Store) -
 
 def test_a_changed_study_file_is_damaged_and_not_run(store: Store) -> None:
     """The manifest has its digest; what mends a store must not be another study."""
-    shard = min(store.rows.iterdir())
+    shard = min(store.scores.iterdir())
     shard.write_bytes(flip(shard.read_bytes()))
     whole = store.study_path.read_bytes()
     store.study_path.write_bytes(whole + b"# more\n")
-    assert verify_store(store.path).damaged == ["study.yml", f"rows/{shard.name}"]
+    assert verify_store(store.path).damaged == ["study.yml", f"scores/{shard.name}"]
     own = f"to make it anew, from a file of your own: {store.study_path} is damaged"
     with pytest.raises(InputError, match=re.escape(own)):
         results_digest(store.path)

@@ -82,7 +82,8 @@ def test_a_disk_that_fills_up_again_and_again(
         assert "No space left on device" in said
         assert "make room, then run again to go on" in said
         assert parts(folder) == []
-        files = [path for one in ("rows", "curves") for path in (store / one).glob("*")]
+        names = ("scores", "region_scores")
+        files = [path for one in names for path in (store / one).glob("*")]
         for path in files:
             assert path.read_bytes() == whole[f"{path.parent.name}/{path.name}"]
         stored.append(len(files))

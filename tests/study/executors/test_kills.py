@@ -111,9 +111,9 @@ def test_given_maps_survive_kills(tmp_path: Path) -> None:
     warm = given_study(tmp_path / "few", images=2, methods="a")
     with served(warm, tmp_path / "warm") as server:
         assert kill_some(server, study, tmp_path, kills) > 0
-    rows = table(tmp_path / "given").num_rows
+    scores = table(tmp_path / "given").num_rows
     # Union and two regions; two thresholds of one metric and two metrics without any.
-    assert rows == 40 * 4 * 3 * (2 + 2) == calm.rows
+    assert scores == 40 * 4 * 3 * (2 + 2) == calm.rows
     check_equal(tmp_path / "given", calm.store.path)
 
 

@@ -156,9 +156,9 @@ def wide_study(folder: Path) -> Study:
 
 
 def between(calm: Path) -> int:
-    """Return a size that all files of the plan have room in, and shards of curves have not."""
+    """Return a size that all files of the plan have room in, and shards of scores have not."""
     plan = max(path.stat().st_size for path in calm.iterdir() if path.is_file())
-    shards = min(path.stat().st_size for path in (calm / "curves").iterdir())
+    shards = min(path.stat().st_size for path in (calm / "scores").iterdir())
     assert plan < shards
     return (plan + shards) // 2
 
@@ -178,7 +178,7 @@ def check_room(study: Study, folder: Path, calm: Path) -> None:
 def whole_shards(store: Path) -> dict[str, bytes]:
     return {
         f"{folder}/{path.name}": path.read_bytes()
-        for folder in ("rows", "curves")
+        for folder in ("scores", "region_scores")
         for path in (store / folder).glob("*")
     }
 
@@ -257,7 +257,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path, when: str) -> None:
     folders = [out]
     if when == "after":
         store = run_study(study, out, workers=1).store
-        folders += [store.path, store.rows, store.curves, store.maps]
+        folders += [store.path, *store.shard_folders, store.cache]
         study = given_study(tmp_path / "data", images=4, methods="ab")
     for folder in folders:
         folder.chmod(0o555)

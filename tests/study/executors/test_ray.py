@@ -182,7 +182,9 @@ def test_models_means_and_checks(tmp_path: Path, cluster: Any) -> None:
     assert (run.complete, run.total) == (True, calm.total)
     assert {source.kind for source in run.plan.sources} == {"model", "mean", "check"}
     check_same(run.store.path, calm.store.path)
-    for path in calm.store.path.glob("*/*"):
+    shards = [path for folder in calm.store.shard_folders for path in folder.iterdir()]
+    assert {path.parent.name for path in shards} == {"scores", "region_scores", "checks", "maps"}
+    for path in shards:
         assert (run.store.path / path.relative_to(calm.store.path)).read_bytes() == (
             path.read_bytes()
         ), path
@@ -332,15 +334,15 @@ def test_what_was_stored_is_not_to_blame_for_a_death(
         notes.begin(tried)
         notes.begin(tried)
         if stored:
-            store.row_file(tried).parent.mkdir(exist_ok=True)
-            store.row_file(tried).touch()
+            store.score_file(tried).parent.mkdir(exist_ok=True)
+            store.score_file(tried).touch()
         return job(pool, plan, store, notes)
 
     monkeypatch.setattr(on_ray._Pool, "job", noted)
     if stored:
         run = run_study(study, tmp_path)
         assert run.complete
-        assert run.store.row_file(tried).stat().st_size > 0
+        assert run.store.score_file(tried).stat().st_size > 0
     else:
         with pytest.raises(RunError, match=f"a worker ended again while it had task {tried}"):
             run_study(study, tmp_path)

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from sightline.attribution.sanity.table import BASELINES, MEASURES, Row
+from sightline.attribution.sanity.table import (
+    BASELINES,
+    MEASURES,
+    STORED_CURVES,
+    STORED_MEASURES,
+    Row,
+)
 from sightline.core import InputError
 from sightline.store import Store
 from sightline.study import Shelf, Study, Task, Worker, plan_study
 from sightline.study.plan import checks as runner_checking
-from sightline.study.plan.checks import partners_of, rows_table
+from sightline.study.plan.checks import build_checks_table, partners_of
 from sightline.study.plan.plan import Chunk
 from sightline.study.plan.probe import expect
 from sightline.study.worker.threads import planned_threads
@@ -302,23 +308,47 @@ def test_partners_differ_from_seed_to_seed() -> None:
         assert len({some[place] for some in found}) == 5
 
 
-def test_rows_of_a_check_are_kept_as_all_rows_are(whole: Plan) -> None:
+def test_a_check_has_one_row_for_each_map_and_stage(whole: Plan) -> None:
     source = next(one for one in checks_of(whole) if one.check == "parts")
     rows = [
         Row("a.png", 2, "parts", "parts_ap", "", 0.5),
+        Row("a.png", 2, "parts", "parts_base", "", 0.25),
+        Row("b.png", None, "faithfulness", "deletion_curve", "0.00", 1.0),
         Row("b.png", None, "faithfulness", "deletion_curve", "0.50", float("nan")),
+        Row("b.png", None, "faithfulness", "deletion", "", float("nan")),
+        Row("b.png", 1, "randomisation/top-down/3/02-head", "ssim", "", 0.75),
     ]
-    found = rows_table(source, whole.scoring, rows).to_pylist()
-    assert [one["check"] for one in found] == ["parts", "faithfulness"]
-    assert found[0] | {"area": 0.0, "visible": 0.0} == {
-        "study": "checked", "rules": source.rules, "image": "a.png", "region": None,
-        "model": "demo/cnn", "variant": "", "layer": 2, "head": None, "method": "gradcam",
-        "target": "predicted", "seed": None, "check": "parts", "metric": "parts_ap",
-        "threshold": "", "value": 0.5, "area": 0.0, "visible": 0.0,
+    table = build_checks_table(source, rows)
+    keys = {
+        "image": "a.png", "model": "demo/cnn", "variant": "", "method": "gradcam",
+        "target": "predicted", "layer": 2, "head": None, "seed": None, "rules": source.rules,
+        "check": "parts", "order": "", "draw": None, "stage_index": None, "stage": "",
     }  # fmt: skip
-    assert np.isnan([found[0]["area"], found[0]["visible"], found[1]["value"]]).all()
-    assert (found[1]["layer"], found[1]["threshold"]) == (None, "0.50")
-    assert rows_table(source, whole.scoring, []).num_rows == 0
+    empty = dict.fromkeys((*STORED_MEASURES, "curve_fractions", *STORED_CURVES))
+    assert table.column_names == [*keys, *empty]
+    parts, faithfulness, randomisation = table.to_pylist()
+    assert parts == {**keys, **empty, "parts_ap": 0.5, "parts_base": 0.25}
+    assert np.isnan([faithfulness.pop("deletion"), faithfulness["deletion_curve"].pop()]).all()
+    assert faithfulness == {
+        **{name: value for name, value in (keys | empty).items() if name != "deletion"},
+        "image": "b.png", "layer": None, "check": "faithfulness",
+        "curve_fractions": [0.0, 0.5], "deletion_curve": [1.0],
+    }  # fmt: skip
+    stage = {"check": "randomisation", "order": "top-down", "draw": 3}
+    stage |= {"stage_index": 2, "stage": "head", "image": "b.png", "layer": 1}
+    assert randomisation == {**keys, **empty, **stage, "ssim": 0.75}
+    none = build_checks_table(source, [])
+    assert (none.num_rows, none.schema) == (0, table.schema)
+
+
+def test_curves_of_one_map_have_the_same_fractions(whole: Plan) -> None:
+    (source, *_) = checks_of(whole)
+    rows = [
+        Row("a.png", 2, "faithfulness", f"{curve}_curve", fraction, 0.5)
+        for curve, fraction in (("deletion", "0.50"), ("insertion", "0.25"))
+    ]
+    with pytest.raises(ValueError, match="curves of one map must have the same fractions"):
+        build_checks_table(source, rows)
 
 
 def test_a_worker_gives_checks_what_they_need(
@@ -370,9 +400,9 @@ def test_what_checks_will_take_is_tried_once_for_all_draws(
     expect(replace(plan, checked=rest), Store(tmp_path), SHELF)
     assert len(asked) == 4
     store = Store(tmp_path)
-    store.rows.mkdir()
+    store.checks.mkdir()
     for task in plan.tasks:
-        store.row_file(task.name).write_bytes(b"PAR1 cut off")
+        store.check_file(task.name).write_bytes(b"PAR1 cut off")
     found = [one for one in expect(plan, store, SHELF) if one.source.kind == "check"]
     assert [one.stored for one in found] == [0] * 6
     assert all((one.maps, one.tasks, one.stored) == (0, 1, 0) for one in found)

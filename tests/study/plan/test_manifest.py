@@ -85,8 +85,8 @@ def test_a_manifest_is_plain_json(tmp_path: Path) -> None:
     store = create_store(tmp_path / "s")
     store.save_manifest(content)
     found = store.manifest()
-    assert found == {"format": 1, **json.loads(json.dumps(content))}
-    assert found == {"format": 1, **content}  # nothing becomes another thing on the way
+    assert found == {"format": 2, **json.loads(json.dumps(content))}
+    assert found == {"format": 2, **content}  # nothing becomes another thing on the way
     assert store.tasks() == [
         task.name for task in sorted(plan.tasks, key=lambda task: (task.chunk, task.source))
     ]

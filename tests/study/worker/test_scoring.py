@@ -1,4 +1,4 @@
-"""Every row of a chunk against one map at a time: geometry by hand, metrics in exact loops."""
+"""Every score of a chunk against one map at a time: geometry by hand, metrics in exact loops."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from sightline.core import Annotation, InputError, Region, row_schema
-from sightline.metrics import METRICS, score_maps, soft_target
+from sightline.core import Annotation, InputError, Region
+from sightline.metrics import CONDITIONS, METRICS, score_maps, soft_target
+from sightline.store.schema import list_score_columns
 from sightline.store.shards import StoredMaps
 from sightline.study.worker import scores as module
 from sightline.study.worker.scores import BadMapError, Scored, rows_per_map, score_chunk
 from tests.reference import maps as reference
+from tests.study.tables import decode, get_bytes, melt, melt_scores, sort
 from tests.study.worker.scenes import FITS, HEADS, LAYERS, annotation, chunk, scoring, source, way
 
 if TYPE_CHECKING:
@@ -94,14 +95,14 @@ def expected_values(
         flags = near.reshape(mask.shape)[raster.kept][None]
         found["pointing@tol2"] = reference.pointing(values, flags, sign=sign)
         found["pointing_chance@tol2"] = flags.mean() if flags.any() else math.nan
-    return found
+    return {name.replace("attention_area", "selected_fraction"): found[name] for name in found}
 
 
-def has_row(name: str, scoring: Scoring, regional: bool) -> bool:
-    """Say whether a figure is one of the rows of a map, or of a region."""
+def is_stored(name: str, scoring: Scoring, regional: bool) -> bool:
+    """Return whether a figure is one of the scores of a map, or of a region."""
     figure, _, token = name.partition("@")
     asked = {metric.partition("@")[0] for metric in scoring.metrics}
-    if figure == "attention_area":
+    if figure == "selected_fraction":
         return token in ("mass60", "mean") or scoring.ties == "include"
     if figure == "best_iou_percentile":
         return not regional and "best_iou" in asked
@@ -110,20 +111,44 @@ def has_row(name: str, scoring: Scoring, regional: bool) -> bool:
     return figure in asked and not (regional and METRICS[figure].level != "region")
 
 
-def by_key(rows: pa.Table) -> dict[Key, dict[str, Any]]:
-    """Rows by what tells them apart; each key is there once."""
+def by_key(found: Scored) -> dict[Key, dict[str, Any]]:
+    """Scores by what tells them apart; each key is there once."""
     names = ("image", "region", "layer", "head", "metric", "threshold")
-    lines = rows.to_pylist()
-    found = {tuple(line[name] for name in names): line for line in lines}
-    assert len(found) == len(lines)
-    return found
+    lines = melt(*found).to_pylist()
+    scores = {tuple(line[name] for name in names): line for line in lines}
+    assert len(scores) == len(lines)
+    return scores
 
 
-def expected_rows(
+def expected_conditions(raster: Raster, mask: NDArray[np.bool_], sign: str) -> int:
+    """The bits of what may leave a score undefined, counted pixel by pixel."""
+    values, inside = raster.values[raster.kept], mask[raster.kept]
+    energy = np.abs(values) if sign == "absolute" else np.maximum(values, 0)
+    holds = {
+        "every pixel is ignored": not raster.kept.any(),
+        "map is not finite": False,
+        "empty annotation": not inside.any(),
+        "map sums to zero": sign != "signed" and energy.sum() == 0,
+        "annotation covers the image": inside.all(),
+    }
+    return sum(1 << bit for bit, name in enumerate(CONDITIONS) if holds[name])
+
+
+class Expected(NamedTuple):
+    """A score, and what its row says of the map."""
+
+    value: float
+    annotated: float
+    visible: float
+    pixels: int
+    conditions: int
+
+
+def expected_scores(
     maps: StoredMaps, annotations: list[Annotation], scoring: Scoring, sign: str
-) -> dict[Key, tuple[float, float, float]]:
-    """Value, area and visible share of every row, map after map and region after region."""
-    found: dict[Key, tuple[float, float, float]] = {}
+) -> dict[Key, Expected]:
+    """Every score, map after map and region after region."""
+    found: dict[Key, Expected] = {}
     for i, one in enumerate(annotations):
         for k, layer in enumerate(maps.layers):
             geometry = maps.geometries[i][k]
@@ -135,34 +160,37 @@ def expected_rows(
                 for number, mask in places:
                     share = geometry.visible_share(one) if number is None else shown[number]
                     columns = expected_values(raster, mask, scoring, sign)
+                    facts = int(raster.kept.sum()), expected_conditions(raster, mask, sign)
                     for name, value in columns.items():
-                        if has_row(name, scoring, number is not None):
+                        if is_stored(name, scoring, number is not None):
                             metric, _, threshold = name.partition("@")
                             key = (one.image_id, number, layer, head, metric, threshold)
-                            found[key] = value, mask[raster.kept].mean(), share
+                            found[key] = Expected(value, mask[raster.kept].mean(), share, *facts)
     return found
 
 
-def compare(found: Scored, expected: dict[Key, tuple[float, float, float]]) -> None:
-    rows = by_key(found.rows)
+def compare(found: Scored, expected: dict[Key, Expected]) -> None:
+    rows = by_key(found)
     assert set(rows) == set(expected)
-    for key, (value, area, share) in expected.items():
+    for key, one in expected.items():
         row = rows[key]
-        assert row["value"] == pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True), key
-        assert row["area"] == np.float32(area), key
-        assert row["visible"] == pytest.approx(share, abs=1e-6, nan_ok=True), key
+        assert row["value"] == pytest.approx(one.value, rel=1e-9, abs=1e-12, nan_ok=True), key
+        assert row["annotated_fraction"] == np.float32(one.annotated), key
+        visible = pytest.approx(one.visible, abs=1e-6, nan_ok=True)
+        assert row["visible_fraction"] == visible, key
+        assert (row["pixels"], row["undefined"]) == (one.pixels, one.conditions), key
 
 
 @pytest.mark.parametrize("resolution", ["grid", "pixels", 10])
 @pytest.mark.parametrize("fit", FITS)
-def test_every_row_equals_the_exact_value(fit: str, resolution: str | int) -> None:
+def test_every_score_equals_the_exact_value(fit: str, resolution: str | int) -> None:
     maps, annotations = chunk(fit)
     some = scoring(resolution=resolution)
     # Loops over many pixels take long: one of them is enough.
     few = maps if resolution == "grid" else only(maps, 1, 1)
     compare(
         score_chunk(source(), some, few, annotations),
-        expected_rows(few, annotations, some, "positive"),
+        expected_scores(few, annotations, some, "positive"),
     )
 
 
@@ -189,17 +217,18 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("resolution", ["grid", 10])
 @pytest.mark.parametrize("rule", RULES)
-def test_the_rules_of_a_study_reach_every_row(rule: str, resolution: str | int) -> None:
+def test_the_rules_of_a_study_reach_every_score(rule: str, resolution: str | int) -> None:
     sign, changes = RULES[rule]
     maps, annotations = chunk("letterbox", ("wide",))
     maps = only(maps, 1, 0)
     some = scoring(resolution=resolution, **changes)
     found = score_chunk(source(sign=sign), some, maps, annotations)
     if rule == "few":
-        names = {(row["metric"], row["threshold"]) for row in found.rows.to_pylist()}
-        assert names == {("iou", "90"), ("coverage", "")}
+        for some_scores in found:
+            assert list_score_columns(some_scores.column_names) == ["iou@90", "coverage"]
+            assert some_scores.num_rows > 0
     else:
-        compare(found, expected_rows(maps, annotations, some, sign))
+        compare(found, expected_scores(maps, annotations, some, sign))
 
 
 @pytest.mark.parametrize("resolution", ["grid", "pixels", 50])
@@ -208,7 +237,7 @@ def test_large_images_are_scored_as_their_maps_one_by_one(fit: str, resolution: 
     """The same with larger images; here each map goes through `score_maps` by itself."""
     maps, annotations = chunk(fit, scale=7)
     some = scoring(resolution=resolution)
-    rows = by_key(score_chunk(source(), some, maps, annotations).rows)
+    rows = by_key(score_chunk(source(), some, maps, annotations))
     for i, one in enumerate(annotations):
         for k, layer in enumerate(maps.layers):
             for h, head in enumerate(maps.heads):
@@ -224,7 +253,7 @@ def test_large_images_are_scored_as_their_maps_one_by_one(fit: str, resolution: 
                     sign="positive",
                     metrics=some.metrics,
                 )
-                own = scores.to_rows().to_pylist()
+                own = melt_scores(scores).to_pylist()
                 numbers = list(raster.masks)
                 assert own
                 for row in own:
@@ -248,28 +277,45 @@ def test_the_scenes_hold_what_they_should() -> None:
 
 
 @pytest.mark.parametrize("resolution", ["grid", "pixels", 50])
-def test_a_region_out_of_sight_has_rows_without_a_value(resolution: str | int) -> None:
+def test_a_region_out_of_sight_has_scores_without_a_value(resolution: str | int) -> None:
     maps, annotations = chunk("crop")
-    found = by_key(score_chunk(source(), scoring(resolution=resolution), maps, annotations).rows)
+    found = by_key(score_chunk(source(), scoring(resolution=resolution), maps, annotations))
     seen = {key: row for key, row in found.items() if key[1] == 1}
     assert len(seen) == sum(key[1] == 0 for key in found)
     for key, row in seen.items():
-        assert math.isnan(row["value"]) == (key[4] != "attention_area"), key
-        assert row["area"] == 0
-        assert row["visible"] == 0
+        assert math.isnan(row["value"]) == (key[4] != "selected_fraction"), key
+        assert row["annotated_fraction"] == 0
+        assert row["visible_fraction"] == 0
 
 
 def test_the_keys_are_those_of_the_source() -> None:
     maps, annotations = chunk("squash")
-    rows = score_chunk(source(), scoring(), maps, annotations).rows
-    assert rows.schema == row_schema()
-    keys: dict[str, Any] = {"study": "first", "rules": "0123abcd", "model": "demo/vit"}
-    keys |= {"variant": "seed2", "method": "cls", "target": "label", "seed": 3, "check": ""}
-    for name, value in keys.items():
-        assert set(rows[name].to_pylist()) == {value}
-    none = score_chunk(source(seed=None, target=""), scoring(), maps, annotations).rows
-    assert none["seed"].null_count == none.num_rows
-    assert set(none["target"].to_pylist()) == {""}
+    found = score_chunk(source(), scoring(), maps, annotations)
+    text = pa.dictionary(pa.int32(), pa.string())
+    kinds: dict[str, pa.DataType] = dict.fromkeys(
+        ("image", "model", "variant", "method", "target"), text
+    )
+    kinds |= {"layer": pa.int16(), "head": pa.int16(), "seed": pa.int32(), "rules": text}
+    facts = {"annotated_fraction": pa.float32(), "visible_fraction": pa.float32()}
+    facts |= {"pixels": pa.int32(), "undefined": pa.uint16()}
+    own = {"region": pa.int32(), "level": text, "label": text}
+    curves = dict.fromkeys(("roc", "pr"), pa.list_(pa.float32()))
+    for rows, more, last in zip(found, ({}, own), (curves, {}), strict=True):
+        names = list_score_columns(rows.column_names)
+        types = {**kinds, **more, **facts, **dict.fromkeys(names, pa.float64()), **last}
+        assert {f.name: f.type for f in rows.schema} == types
+    keys: dict[str, Any] = {"rules": "0123abcd", "model": "demo/vit", "variant": "seed2"}
+    keys |= {"method": "cls", "target": "label", "seed": 3}
+    none = score_chunk(source(seed=None, target=""), scoring(), maps, annotations)
+    for rows, others in zip(found, none, strict=True):
+        for name, value in keys.items():
+            assert set(rows[name].to_pylist()) == {value}
+        assert others["seed"].null_count == others.num_rows
+        assert set(others["target"].to_pylist()) == {""}
+    regions = found.region_scores
+    assert set(regions["region"].to_pylist()) == {one.index for one in annotations[0].scored}
+    assert set(regions["level"].to_pylist()) == {"region"}
+    assert regions["label"].null_count == regions.num_rows  # no scores of labels yet
 
 
 def test_a_method_without_layers_has_none() -> None:
@@ -280,35 +326,31 @@ def test_a_method_without_layers_has_none() -> None:
         values=tuple(image[:1] for image in maps.values),
         geometries=tuple(image[:1] for image in maps.geometries),
     )
-    rows = score_chunk(source(layers=(None,)), scoring(), one, annotations).rows
-    assert rows["layer"].null_count == rows.num_rows
-    assert set(rows["head"].to_pylist()) == {None, 2}
+    for rows in score_chunk(source(layers=(None,)), scoring(), one, annotations):
+        assert rows["layer"].null_count == rows.num_rows > 0
+        assert set(rows["head"].to_pylist()) == {None, 2}
 
 
-def test_an_image_without_regions_has_rows_without_a_value() -> None:
+def test_an_image_without_regions_has_scores_without_a_value() -> None:
     maps, annotations = chunk("squash", ("square", "wide"))
     empty = [annotations[0], replace(annotations[1], regions=())]
-    rows = by_key(score_chunk(source(), scoring(), maps, empty).rows)
+    rows = by_key(score_chunk(source(), scoring(), maps, empty))
     mine = {key: row for key, row in rows.items() if key[0] == "wide"}
     assert {key[1] for key in mine} == {None}
-    assert all(row["area"] == 0 for row in mine.values())
-    free = ("entropy", "attention_area")
+    assert all(row["annotated_fraction"] == 0 for row in mine.values())
+    free = ("entropy", "selected_fraction")
     assert all(math.isnan(row["value"]) == (key[4] not in free) for key, row in mine.items())
     only = [replace(one, regions=()) for one in annotations]
-    alone = by_key(score_chunk(source(), scoring(), maps, only).rows)
+    alone = by_key(score_chunk(source(), scoring(), maps, only))
     assert {key[1] for key in alone} == {None}
     assert len(alone) == 2 * len(mine)
 
 
-def sorted_bytes(tables: list[pa.Table]) -> bytes:
-    """All lines in one order, floats to the last bit."""
-    frame = pd.concat([table.to_pandas() for table in tables])
-    keys = [name for name in frame if name not in ("value", "area", "visible")]
-    order = pd.Series(["|".join(map(str, line)) for line in frame[keys].to_numpy()])
-    frame = frame.iloc[order.argsort(kind="stable")]
-    parts = ["\0".join(map(str, frame[name])).encode() for name in keys]
+def sorted_bytes(parts: list[Scored]) -> bytes:
+    """All rows and curves in one order, floats to the last bit."""
     return b"\1".join(
-        [*parts, *(frame[name].to_numpy().tobytes() for name in frame if name not in keys)]
+        get_bytes(sort(pa.concat_tables(map(decode, tables))))
+        for tables in zip(*parts, strict=True)
     )
 
 
@@ -334,14 +376,10 @@ def test_what_is_scored_together_changes_no_bit(
 
     whole = part((0, 1, 2))
     parts = [part((i,)) for i in range(3)]
-    rows = sorted_bytes([whole.rows])
-    assert sorted_bytes([one.rows for one in parts]) == rows
-    assert sorted_bytes([one.curves for one in parts]) == sorted_bytes([whole.curves])
-    assert sorted_bytes([part((2, 0)).rows, part((1,)).rows]) == rows
+    assert sorted_bytes(parts) == sorted_bytes([whole])
+    assert sorted_bytes([part((2, 0)), part((1,))]) == sorted_bytes([whole])
     monkeypatch.setattr(module, "MOST_PIXELS", 1)
-    small = part((0, 1, 2))
-    assert sorted_bytes([small.rows]) == rows
-    assert sorted_bytes([small.curves]) == sorted_bytes([whole.curves])
+    assert sorted_bytes([part((0, 1, 2))]) == sorted_bytes([whole])
 
 
 def test_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,10 +429,10 @@ def test_an_annotation_of_another_size_is_refused() -> None:
 def test_no_maps_have_no_rows() -> None:
     none = StoredMaps((), (), (), (None,), (None,))
     found = score_chunk(source(), scoring(), none, [])
-    assert found.rows.num_rows == found.curves.num_rows == 0
     full = score_chunk(source(), scoring(), *chunk("squash"))
-    assert found.rows.schema == full.rows.schema
-    assert found.curves.schema == full.curves.schema
+    for empty, table in zip(found, full, strict=True):
+        assert empty.num_rows == 0
+        assert empty.schema == table.schema
 
 
 def test_maps_of_whole_numbers_are_scored() -> None:
@@ -404,9 +442,9 @@ def test_maps_of_whole_numbers_are_scored() -> None:
         tuple(np.round(layer * 10).astype(np.int16 if i else np.float64) for layer in image)
         for i, image in enumerate(maps.values)
     )
-    mixed = by_key(score_chunk(source(), scoring(), replace(maps, values=whole), annotations).rows)
+    mixed = by_key(score_chunk(source(), scoring(), replace(maps, values=whole), annotations))
     wide = tuple(tuple(layer.astype(np.float64) for layer in image) for image in whole)
-    plain = by_key(score_chunk(source(), scoring(), replace(maps, values=wide), annotations).rows)
+    plain = by_key(score_chunk(source(), scoring(), replace(maps, values=wide), annotations))
     assert set(mixed) == set(plain)
     for key, row in mixed.items():
         assert row["value"] == pytest.approx(plain[key]["value"], rel=1e-12, nan_ok=True), key
@@ -434,7 +472,7 @@ def check_soft_targets(fit: str, resolution: str, ignoring: bool) -> None:
     if not ignoring:
         annotations = [replace(one, regions=one.scored) for one in annotations]
     some = scoring(resolution=resolution, metrics=SOFT)
-    rows = by_key(score_chunk(source(), some, maps, annotations).rows)
+    rows = by_key(score_chunk(source(), some, maps, annotations))
     for i, one in enumerate(annotations):
         raster = on_raster(maps.geometries[i][1], maps.values[i][1][0], one, resolution)
         for name in SOFT:
@@ -470,35 +508,29 @@ def scikit_curves(values: NDArray[Any], inside: NDArray[np.bool_]) -> dict[str, 
 @pytest.mark.parametrize("resolution", ["grid", "pixels"])
 def test_curves_equal_those_of_scikit_learn(resolution: str) -> None:
     maps, annotations = chunk("letterbox")
-    curves = score_chunk(source(), scoring(resolution=resolution), maps, annotations).curves
-    names = [*("image", "model", "variant", "layer", "head", "method", "target", "seed", "check")]
-    assert curves.schema.names == [*names, "curve", "point", "value"]
-    assert curves.schema.field("point").type == pa.int16()
-    assert curves.schema.field("value").type == pa.float32()
-    frame = curves.to_pandas()
-    assert len(frame) == 3 * len(LAYERS) * len(HEADS) * 2 * 101
-    assert set(frame["model"]) == {"demo/vit"}
-    assert set(frame["seed"]) == {3}
+    rows = score_chunk(source(), scoring(resolution=resolution), maps, annotations).scores
+    assert rows.num_rows == 3 * len(LAYERS) * len(HEADS)
+    for name in ("roc", "pr"):
+        assert {len(points) for points in rows[name].to_pylist()} == {101}
+    found = {(row["image"], row["layer"]): row for row in rows.to_pylist() if row["head"] == 2}
     for i, one in enumerate(annotations):
         for k, layer in enumerate(maps.layers):
             raster = on_raster(maps.geometries[i][k], maps.values[i][k][1], one, resolution)
             values = np.maximum(raster.values, 0)[raster.kept]
             expected = scikit_curves(values, raster.union()[raster.kept])
-            own = frame[(frame["image"] == one.image_id) & (frame["layer"] == layer)]
-            for kind, curve in expected.items():
-                found = own[(own["head"] == 2) & (own["curve"] == kind)]
-                assert found["point"].tolist() == list(range(101))
-                np.testing.assert_allclose(found["value"], curve, rtol=0, atol=1e-6)
+            for name, curve in expected.items():
+                points = found[one.image_id, layer][name]
+                np.testing.assert_allclose(points, curve, rtol=0, atol=1e-6)
 
 
-def test_rows_are_counted_before_they_are_made() -> None:
+def test_scores_are_counted_before_they_are_made() -> None:
     maps, annotations = chunk("crop")
     for changes in ({}, {"regions": False}, {"ties": "include"}, {"metrics": SIGNED}):
         some = scoring(**changes)
-        rows = score_chunk(source(), some, maps, annotations).rows
+        scores = melt(*score_chunk(source(), some, maps, annotations))
         whole, each = rows_per_map(some)
         count = len(LAYERS) * len(HEADS)
-        assert rows.num_rows == 3 * count * (whole + 6 * each)
+        assert scores.num_rows == 3 * count * (whole + 6 * each)
     assert rows_per_map(scoring(regions=False))[1] == 0
 
 
@@ -514,8 +546,8 @@ def test_an_ignored_region_out_of_sight_ignores_nothing() -> None:
     away = Region("away", box=(0.95, 0.0, 1.0, 0.04), flags=("ignore",), index=9)
     plain = replace(one, regions=one.scored)
     more = replace(one, regions=(*one.scored, away))
-    rows = [score_chunk(source(), scoring(), maps, [a]).rows for a in (plain, more)]
-    assert sorted_bytes([rows[0]]) == sorted_bytes([rows[1]])
+    found = [score_chunk(source(), scoring(), maps, [a]) for a in (plain, more)]
+    assert sorted_bytes(found[:1]) == sorted_bytes(found[1:])
 
 
 def test_what_was_seen_before_changes_no_bit() -> None:
@@ -527,8 +559,7 @@ def test_what_was_seen_before_changes_no_bit() -> None:
             some = scoring(resolution=resolution, metrics=("coverage", "iou"))
             known = score_chunk(source(), some, maps, annotations)
             anew = score_chunk(source(), some, maps, fresh)
-            assert sorted_bytes([known.rows]) == sorted_bytes([anew.rows])
-            assert sorted_bytes([known.curves]) == sorted_bytes([anew.curves])
+            assert sorted_bytes([known]) == sorted_bytes([anew])
 
 
 @pytest.mark.parametrize(("layers", "heads"), [((0, 1, 2), (None,)), ((4,), (0, 1, 2))])
@@ -539,7 +570,7 @@ def test_three_layers_or_heads_are_no_channels(
     values = np.random.default_rng(0).random((len(layers), len(heads), 4, 4)).astype(np.float32)
     there = (way("squash", 12, 12, 4),) * len(layers)
     maps = StoredMaps(("a",), (tuple(values),), (there,), layers, heads)
-    found = score_chunk(source(layers=layers, heads=heads), scoring(), maps, [one]).rows.to_pylist()
-    own = [row for row in found if row["metric"] == "auc_roc" and row["region"] is None]
+    found = score_chunk(source(layers=layers, heads=heads), scoring(), maps, [one])
+    own = found.scores.to_pylist()
     assert [(row["layer"], row["head"]) for row in own] == [(k, h) for k in layers for h in heads]
-    assert len({row["value"] for row in own}) == 3
+    assert len({row["auc_roc"] for row in own}) == 3

@@ -18,13 +18,14 @@ from sightline.core.errors import OutOfMemoryError
 from sightline.core.memory import is_out_of_memory
 from sightline.metrics import score_maps
 from sightline.store import Store, create_store
-from sightline.store.shards import StoredMaps, read_maps
+from sightline.store.shards import STUDY, StoredMaps, read_maps
 from sightline.study import BadImageError, Chunk, Shelf, Study, Task, Worker, plan_study
 from sightline.study.executors.lane import _failed
 from sightline.study.worker import worker as module
 from sightline.study.worker.scores import Scored
 from sightline.study.worker.worker import _Images
 from tests.study.studies import SHELF, add_maps, make_folder, plan_of
+from tests.study.tables import melt, melt_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ def finish(worker: Worker, task: Task) -> tuple[StoredMaps, Scored]:
     scored = worker.score(task, maps, samples)
     assert isinstance(scored, Scored)
     done = worker.write(task, maps, scored)
-    assert done.rows == scored.rows.num_rows
+    assert done.rows == melt(*scored).num_rows
     assert done.maps == worker.plan.size(task)
     return maps, scored
 
@@ -103,7 +104,8 @@ def test_a_task_is_what_explain_and_score_maps_give(
     assert kept.heads == (None,)
     assert kept.targets == expected.targets
     assert kept.about["method"] == method
-    rows = pq.read_table(worker.store.row_file(task.name)).to_pylist()
+    files = worker.store.score_file(task.name), worker.store.region_file(task.name)
+    rows = melt(*map(pq.read_table, files)).to_pylist()
     found = {
         (row["image"], row["layer"], row["region"], row["metric"], row["threshold"]): row["value"]
         for row in rows
@@ -117,7 +119,7 @@ def test_a_task_is_what_explain_and_score_maps_give(
             carried = expected.geometries[i][k].carry(sample.annotation)
             options: Any = {"percentiles": (90, 50), "metrics": METRICS, "sign": expected.sign}
             scores = score_maps(values, regions=[carried], **options)
-            for row in scores.to_rows().to_pylist():
+            for row in melt_scores(scores).to_pylist():
                 key = (sample.image_id, layer, row["region"], row["metric"], row["threshold"])
                 assert found[key] == pytest.approx(row["value"], rel=1e-12, nan_ok=True), key
                 count += 1
@@ -127,7 +129,9 @@ def test_a_task_is_what_explain_and_score_maps_give(
 def test_the_same_task_twice_is_the_same_to_the_last_bit(plan: Plan, worker: Worker) -> None:
     for model, method in (("demo/vit", "cls"), ("demo/cnn", "gradcam"), ("demo/vit", "random")):
         task = task_of(plan, model, method)
-        files = [f(task.name) for f in (worker.store.row_file, worker.store.map_file)]
+        kept = worker.store
+        places = (kept.score_file, kept.region_file, kept.map_file)
+        files = [place(task.name) for place in places]
         before = [file.read_bytes() for file in files]
         finish(Worker(plan, worker.store, Shelf()), task)
         assert [file.read_bytes() for file in files] == before
@@ -144,7 +148,7 @@ def test_a_mean_is_that_of_explain(plan: Plan, worker: Worker, model: str) -> No
         for layer, values in zip(image, other, strict=True):
             np.testing.assert_allclose(layer, values, rtol=0, atol=1e-6)
     assert maps.geometries == expected.geometries
-    assert set(scored.rows["method"].to_pylist()) == {"mean_map"}
+    assert set(scored.scores["method"].to_pylist()) == {"mean_map"}
     assert not worker.store.map_file(task.name).exists()  # it can be made again at no cost
 
 
@@ -199,14 +203,13 @@ def test_all_heads_come_with_their_mean(tmp_path: Path) -> None:
             assert layer.shape == (5, 14, 14)
             np.testing.assert_allclose(layer[0], layer[1:].mean(0), rtol=1e-6)
             np.testing.assert_allclose(layer[0], values[0], rtol=1e-6)
-    frame = scored.rows.to_pandas()
-    first = frame[(frame["layer"] == 11) & (frame["metric"] == "coverage")]
-    first = first[first["region"].isna() & (first["image"] == maps.images[0])]
+    frame = scored.scores.to_pandas()
+    first = frame[(frame["layer"] == 11) & (frame["image"] == maps.images[0])]
     assert first["head"].isna().tolist() == [True, False, False, False, False]
     # Every head has energy 1 within the same sum, so that the coverage of the mean is a mean too.
     energy = maps.values[0][1].sum((1, 2))
-    weighted = (first["value"].to_numpy()[1:] * energy[1:]).sum() / energy[1:].sum()
-    assert first["value"].to_numpy()[0] == pytest.approx(weighted, rel=1e-5)
+    weighted = (first["coverage"].to_numpy()[1:] * energy[1:]).sum() / energy[1:].sum()
+    assert first["coverage"].to_numpy()[0] == pytest.approx(weighted, rel=1e-5)
 
 
 def test_an_embedding_is_explained_of_a_model_without_classes(tmp_path: Path) -> None:
@@ -217,7 +220,7 @@ def test_an_embedding_is_explained_of_a_model_without_classes(tmp_path: Path) ->
     model = SHELF.model("demo/vit-dino", "squash")
     expected = explain(model, list(plan.dataset), "saliency", target="embedding", batch=2)
     assert maps.targets == ("embedding",) * 3
-    assert set(scored.rows["target"].to_pylist()) == {"embedding"}
+    assert set(scored.scores["target"].to_pylist()) == {"embedding"}
     for mine, other in zip(maps.values, expected.values, strict=True):
         assert np.array_equal(mine[0], other[0].astype(mine[0].dtype))
     worker.close()
@@ -241,18 +244,33 @@ def test_maps_are_kept_only_where_asked_for(tmp_path: Path) -> None:
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
     finish(worker, plan.tasks[0])
     assert not list(worker.store.maps.iterdir())
-    assert worker.store.row_file(plan.tasks[0].name).exists()
-    assert worker.store.curve_file(plan.tasks[0].name).exists()
+    assert worker.store.score_file(plan.tasks[0].name).exists()
+    assert worker.store.region_file(plan.tasks[0].name).exists()
 
 
-def test_rows_are_written_last(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_written_last(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They say that a task is done; what comes before must be there."""
     order = []
-    monkeypatch.setattr(module, "write_maps", lambda path, maps: order.append(path.parent.name))
-    monkeypatch.setattr(module, "write_rows", lambda path, *_, **__: order.append(path.parent.name))
+
+    def note(path: Path, *_: Any, **__: Any) -> int:
+        order.append(path.parent.name)
+        return 0
+
+    monkeypatch.setattr(module, "write_maps", note)
+    monkeypatch.setattr(module, "write_table", note)
     worker = Worker(plan, create_store(tmp_path / "s"), SHELF)
-    finish(worker, task_of(plan, "demo/vit", "random"))
-    assert order == ["maps", "curves", "rows"]
+    task = task_of(plan, "demo/vit", "random")
+    maps, samples = worker.make(task, worker.read(task))
+    worker.write(task, maps, worker.score(task, maps, samples))
+    assert order == ["maps", "region_scores", "scores"]
+
+
+def test_files_name_their_study(plan: Plan, worker: Worker) -> None:
+    task = task_of(plan, "demo/vit", "cls")
+    for file in (worker.store.score_file(task.name), worker.store.region_file(task.name)):
+        assert pq.read_metadata(file).metadata[STUDY.encode()] == b"first"
 
 
 # Maps made elsewhere
@@ -270,7 +288,7 @@ def test_given_maps_are_scored_where_there_are_some(tmp_path: Path) -> None:
         maps, samples = worker.make(task, worker.read(task))
         scored = worker.score(task, maps, samples)
         assert isinstance(scored, Scored)
-        frames.append(scored.rows)
+        frames.append(melt(*scored))
         worker.write(task, maps, scored)
     worker.close()
     assert [frame.num_rows > 0 for frame in frames] == [True, True, False]
@@ -286,7 +304,7 @@ def test_given_maps_are_scored_where_there_are_some(tmp_path: Path) -> None:
         )
         expected = {
             (row["region"], row["metric"], row["threshold"]): row["value"]
-            for row in scores.to_rows().to_pylist()
+            for row in melt_scores(scores).to_pylist()
         }
         own = [row for row in rows if row["image"] == sample.image_id]
         assert len(own) == len(expected)

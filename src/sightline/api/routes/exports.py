@@ -112,7 +112,7 @@ def names_of(served: Served) -> tuple[str, ...]:
 def _names(served: Served) -> Iterator[str]:
     yield "study.yml"
     yield "manifest.json"
-    if not served.tables.shards:
+    if not served.tables.tasks:
         return
     yield from (name for name in _TEXTS if name not in ("study.yml", "manifest.json"))
     for name in (*_TABLES, "rows.csv"):
@@ -212,7 +212,7 @@ def _csv(frame: pd.DataFrame) -> bytes:
 def _rows(served: Served) -> Iterator[bytes]:
     """Yield every score as CSV, part by part."""
     header = True
-    for batch in served.results.batches("scores"):
+    for batch in served.results.batches("scores_long"):
         part = io.BytesIO()
         writer = CSVWriter(part, batch.schema, header=header)
         writer.write_batch(batch)

@@ -302,7 +302,7 @@ def _marked(served: Served, image_id: str) -> dict[int, Marked]:
 def _predictions(served: Served) -> dict[str, tuple[Prediction, ...]]:
     from sightline.results import stored_predictions
 
-    if not served.tables.shards:
+    if not served.tables.tasks:
         return {}
     with of_store():
         frame = stored_predictions(served.results)

@@ -150,7 +150,7 @@ def _why_no_maps(served: Served) -> str:
     given = all(one.get("maps") for one in served.manifest["sources"])
     if served.study.get("keep_maps") == "none" and not given:
         return "the study kept no maps (keep_maps: none)"
-    if not served.tables.shards:
+    if not served.tables.tasks:
         return f"nothing is stored yet: {served.results.progress}"
     try:
         _ = served.dataset
@@ -211,16 +211,19 @@ def _stored(served: Served, tasks: frozenset[str]) -> tuple[int, float | None]:
     Files are renamed into their folder, whose own time then changes; it is listed only when it did.
     A time of this very second is not trusted: another file may come within its grain.
     """
-    folder = served.results.path / "rows"
+    folders = [served.results.path / name for name in ("scores", "checks")]
 
     def count() -> tuple[int, float | None]:
-        there = [
-            entry for entry in os.scandir(folder) if entry.name.removesuffix(".parquet") in tasks
+        stored = [
+            entry
+            for folder in folders
+            for entry in os.scandir(folder)
+            if entry.name.removesuffix(".parquet") in tasks
         ]
-        return len(there), max((_modified(entry) for entry in there), default=None)
+        return len(stored), max((_modified(entry) for entry in stored), default=None)
 
-    changed = folder.stat().st_mtime_ns
-    if time.time_ns() - changed < 1_000_000_000:
+    changed = tuple(folder.stat().st_mtime_ns for folder in folders)
+    if time.time_ns() - max(changed) < 1_000_000_000:
         return count()
     return served.kept(("stored", changed), count)
 
@@ -241,10 +244,8 @@ def _modified(entry: os.DirEntry[str]) -> float:
 
 
 def _rows(served: Served) -> int:
-    """Return how many rows are stored, by the ends of the files."""
-    import pyarrow.parquet as pq
-
-    return sum(pq.read_metadata(path).num_rows for path in served.tables.shards)
+    """Return how many scores are stored, by the metadata of the files."""
+    return served.tables.count_scores()
 
 
 # --- metrics -------------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ def _rows(served: Served) -> int:
 @router.get("/api/metrics", response_model=MetricTable, summary="All metrics")
 def metrics(served: Here) -> MetricTable:
     """Tell of every metric what it means and how to read it, and which scores are stored."""
-    stored = tuple(served.results.metrics) if served.tables.shards else ()
+    stored = tuple(served.results.metrics) if served.tables.tasks else ()
     return MetricTable(
         metrics=tuple(_metric(spec) for spec in METRICS.values()),
         stored=stored,
@@ -352,7 +353,7 @@ def _provenance(served: Served) -> dict[str, Any]:
 
 def _plan(served: Served) -> Table:
     """Return a line for each source of maps and each check: its tasks, and how many are done."""
-    there = {path.stem for path in (*served.tables.shards, *served.tables.checks)}
+    there = {*served.tables.tasks, *served.tables.check_tasks}
     columns = ("model", "method", "target", "seed", "check", "group", "layers", "heads", "tasks")
     rows: dict[tuple[Any, ...], list[Any]] = {}
     for one, names in _tasks_of(served.manifest):
@@ -466,7 +467,7 @@ def _styles(served: Served) -> Iterable[LabelInfo]:
 
 def _default(served: Served) -> Choice | None:
     """Return what is chosen where nothing is asked for; None while nothing is stored."""
-    if not served.tables.shards:
+    if not served.tables.tasks:
         return None
     return choose_line(served, AskedTable()).choice
 

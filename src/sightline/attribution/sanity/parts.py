@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sightline.attribution.methods import METHODS
 from sightline.attribution.sanity._outputs import check_own_maps, explained, predicted
 from sightline.attribution.sanity.removal import read_as
-from sightline.attribution.sanity.table import Row
+from sightline.attribution.sanity.table import PARTS, Row
 from sightline.data.facades import facade_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ Floats: TypeAlias = NDArray[np.float64]
 
 FIRST = 3
 """Types that count as ranked first; fewer where fewer decide."""
-
-_METRICS = ("parts_precision", "parts_recall", "parts_ap", "parts_base", "parts_background")
 
 
 class Types(NamedTuple):
@@ -126,7 +124,7 @@ def parts_rows(job: Job, samples: Sequence[Sample]) -> list[Row]:
             scores = _scores(facade, read_as(found[0], sign), right=name == facade.style)
             rows += [
                 Row(sample.image_id, layer, job.check, metric, "", value)
-                for metric, value in zip(_METRICS, scores, strict=True)
+                for metric, value in zip(PARTS, scores, strict=True)
             ]
     return rows
 

@@ -20,9 +20,12 @@ __all__ = [
     "CHECKS",
     "CURVES",
     "MEASURES",
+    "PARTS",
     "RELIABLE",
     "SIMILARITIES",
     "STAGED",
+    "STORED_CURVES",
+    "STORED_MEASURES",
     "UNRELIABLE",
     "WAYS",
     "WHOLE",
@@ -34,6 +37,7 @@ __all__ = [
     "Way",
     "check_rows",
     "guide_of",
+    "split_check",
 ]
 
 # How stages are randomised, the usual first.
@@ -57,6 +61,11 @@ Measure: TypeAlias = Literal[
     "random_logit",
 ]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
+PARTS = ("parts_precision", "parts_recall", "parts_ap", "parts_base", "parts_background")
+"""What the check of drawn parts measures."""
+STORED_MEASURES = (*SIMILARITIES, "correct", *MEASURES, *PARTS)
+STORED_CURVES = tuple(f"{curve}_curve" for curve in CURVES)
+"""Every number and every curve that the row of a check can hold."""
 RELIABLE, UNRELIABLE = 0.3, 0.6
 """Where the guide's rule for the sanity check draws its lines."""
 # Maps that know nothing of the model, beside the methods of a study.
@@ -185,6 +194,25 @@ for _card in (
     ),
 ):
     CHECKS.add(_card.name, _card)
+
+
+def split_check(path: str) -> tuple[str, str, int | None, int | None, str]:
+    """Return check, order, draw, index and name of the stage of a check's path.
+
+    >>> split_check("randomisation/top-down/2/03-blocks.8")
+    ('randomisation', 'top-down', 2, 3, 'blocks.8')
+    >>> split_check("reference/cross/1"), split_check("faithfulness")
+    (('reference', 'cross', 1, None, ''), ('faithfulness', '', None, None, ''))
+    >>> split_check("reference/training/seed2")
+    ('reference', 'training', None, None, 'seed2')
+    """
+    check, _, rest = path.partition("/")
+    order, _, rest = rest.partition("/")
+    if order == "training":
+        return check, order, None, None, rest
+    draw, _, rest = rest.partition("/")
+    index, _, stage = rest.partition("-")
+    return check, order, int(draw) if draw else None, int(index) if index else None, stage
 
 
 def guide_of(similarity: float) -> str:

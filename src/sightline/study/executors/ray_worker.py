@@ -124,7 +124,7 @@ class RayWorker:
     def _stored(self, tasks: Sequence[Task]) -> bool:
         """Say whether tasks are stored: then others killed their worker before it could say so."""
         store = Store(self.job.store)
-        return all(store.row_file(task.name).exists() for task in tasks)
+        return all(store.done_file(task.name).exists() for task in tasks)
 
     def _begin(self, task: Task) -> Failed | None:
         """Note that a task is begun; return what became of it where that cannot be written."""

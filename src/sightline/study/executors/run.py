@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
@@ -15,9 +15,10 @@ from sightline.core import InputError, SightlineError
 from sightline.core.errors import OutOfMemoryError
 from sightline.store import Store, create_store, images_table, regions_table
 from sightline.store.checksums import DamagedError, check_files
+from sightline.store.compact import compact
 from sightline.store.files import is_occupied, move_aside, plain_digest
 from sightline.store.folder import LEFT, PLAN, STUDY_DIGEST, list_recorded_tasks
-from sightline.store.shards import write_rows
+from sightline.store.shards import write_table
 from sightline.study import Plan, Shelf, plan_study
 from sightline.study.executors.lane import Failed, Finished
 from sightline.study.executors.local import Outcome, execute
@@ -223,7 +224,15 @@ class _Runner:
             run.plan = changed
         run.seconds = perf_counter() - begun
         self._end(run, outcome)
+        self._compact(run.plan)
         return run
+
+    def _compact(self, plan: Plan) -> None:
+        """Write sorted copies of the tables; without them, as on a full disk, shards are read."""
+        done = self.store.done()
+        maps = [task.name for task in plan.tasks if plan.sources[task.source].kind != "check"]
+        with suppress(OSError, MemoryError, InputError):
+            compact(self.store, [name for name in maps if name in done])
 
     def plan(self, shelf: Shelf) -> Plan:
         """Return the plan, with what earlier runs have learnt."""
@@ -352,9 +361,9 @@ class _Runner:
     def _files(self, plan: Plan, task: Task) -> list[Path]:
         """Return the files that a task has when it is done."""
         source = plan.sources[task.source]
-        files = [self.store.row_file(task.name)]
-        if source.kind != "check":
-            files.append(self.store.curve_file(task.name))
+        if source.kind == "check":
+            return [self.store.check_file(task.name)]
+        files = [self.store.score_file(task.name), self.store.region_file(task.name)]
         if plan.keep_maps and source.kind == "model" and plan.chunks[task.chunk].images:
             files.append(self.store.map_file(task.name))
         return files
@@ -409,8 +418,8 @@ class _Runner:
         self.old = manifest_of(self.study, plan, self.old)
         with _writing(self.store):
             mark = {PLAN: plan.digest}  # readers see whether they belong together
-            write_rows(self.store.images_path, images.replace_schema_metadata(mark), kind="images")
-            write_rows(
+            write_table(self.store.images_path, images.replace_schema_metadata(mark), kind="images")
+            write_table(
                 self.store.regions_path, regions.replace_schema_metadata(mark), kind="regions"
             )
             text = to_yaml(self.study)

@@ -8,8 +8,17 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sightline.attribution.sanity.table import BASELINES, MEASURES, Job, check_rows
+from sightline.attribution.sanity.table import (
+    BASELINES,
+    MEASURES,
+    STORED_CURVES,
+    STORED_MEASURES,
+    Job,
+    check_rows,
+    split_check,
+)
 from sightline.core import InputError
+from sightline.store.schema import build_checks_schema
 from sightline.study.plan.methods import LeftOut
 from sightline.study.plan.plan import check_enough, chunked
 
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from sightline.study.config.check_options import MapCheck
     from sightline.study.plan.images import Card
     from sightline.study.plan.plan import Chunk
-    from sightline.study.plan.sources import Scoring, Source
+    from sightline.study.plan.sources import Source
     from sightline.study.worker.model_cache import Shelf
 
 __all__ = [
@@ -34,7 +43,7 @@ __all__ = [
     "checked_images",
     "checked_rows",
     "partners_of",
-    "rows_table",
+    "build_checks_table",
 ]
 
 # Images of a task of a check: a network is drawn anew for each.
@@ -339,21 +348,35 @@ def checked_rows(
     return check_rows(job, samples, partners)
 
 
-def rows_table(source: Source, scoring: Scoring, rows: Sequence[Row]) -> pa.Table:
-    """Return rows of a check as a store keeps them: with check, without region and area."""
+def build_checks_table(source: Source, rows: Sequence[Row]) -> pa.Table:
+    """Return the rows of a check as a results table: one row per image, layer and stage."""
     import pyarrow as pa
 
-    from sightline.core import row_schema
+    schema = build_checks_schema(STORED_MEASURES, STORED_CURVES)
+    found: dict[tuple[str, int | None, str], dict[str, Any]] = {}
+    for row in rows:
+        place = row.image, row.layer, row.check
+        values = found.setdefault(place, {})
+        if row.threshold:
+            values.setdefault(row.metric, {})[float(row.threshold)] = row.value
+        else:
+            values[row.metric] = row.value
+    lines = []
+    for (image, layer, path), values in found.items():
+        check, order, draw, index, stage = split_check(path)
+        line = {**source.row_keys(), "image": image, "layer": layer, "check": check}
+        line |= {"order": order, "draw": draw, "stage_index": index, "stage": stage}
+        lines.append(line | _split_curves(values))
+    return pa.Table.from_pylist(lines, schema)
 
-    count, schema = len(rows), row_schema()
-    constant = {**source.row_keys(), "study": scoring.study, "region": None, "head": None}
-    columns: dict[str, list[Any]] = {name: [value] * count for name, value in constant.items()}
-    for name in ("image", "layer", "check", "metric", "threshold", "value"):
-        columns[name] = [getattr(row, name) for row in rows]
-    columns["area"] = columns["visible"] = [float("nan")] * count
-    arrays = []
-    for field in schema:
-        plain = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        array = pa.array(columns[field.name], plain)
-        arrays.append(array.dictionary_encode() if plain is not field.type else array)
-    return pa.Table.from_arrays(arrays, schema=schema)
+
+def _split_curves(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a row, its curves as lists, and the fractions that these share."""
+    curves = {name: value for name, value in values.items() if isinstance(value, dict)}
+    found = {name: value for name, value in values.items() if name not in curves}
+    for name, points in curves.items():
+        fractions = list(points)
+        if found.setdefault("curve_fractions", fractions) != fractions:
+            raise ValueError(f"{name}: curves of one map must have the same fractions")
+        found[name] = list(points.values())
+    return found

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from sightline.data.mapfiles import match_images, open_maps
+from sightline.store.shards import read_value_count
 from sightline.study.plan.plan import Chunk, Plan, Task
 from sightline.study.worker.scores import rows_per_map
 from sightline.study.worker.threads import planned_threads
@@ -87,7 +88,7 @@ def expect(
         if source.kind == "check":
             stored = sum(store.is_whole(task.name) for task in tasks)
             if stored == len(tasks):
-                rows = sum(_stored_rows(store, task) for task in tasks)
+                rows = sum(read_value_count(store.check_file(task.name)) for task in tasks)
                 found.append(Expected(source, 0, rows, stored, stored, 0.0))
                 continue
             both = _seconds_and_rows(plan, store, shelf, number, tried)
@@ -142,13 +143,6 @@ def _seconds_and_rows(
         assert isinstance(made, Checked)  # noqa: S101 (it is a check)
         tried[kind] = seconds / len(images), len(made.rows) / len(images)
     return tried[kind]
-
-
-def _stored_rows(store: Store, task: Task) -> int:
-    """Return how many rows of a task are stored."""
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(store.row_file(task.name)).num_rows)
 
 
 def _expected_check(

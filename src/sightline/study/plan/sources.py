@@ -204,5 +204,4 @@ class Source:
             "method": self.method,
             "target": self.target,
             "seed": self.seed,
-            "check": self.check,
         }

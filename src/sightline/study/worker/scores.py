@@ -11,6 +11,9 @@ import numpy as np
 
 from sightline.core import InputError, MapError, Region
 from sightline.metrics import score_maps
+from sightline.metrics._columns import list_stored_columns
+from sightline.metrics.engine import list_columns
+from sightline.store.schema import build_region_scores_schema, build_scores_schema, conform
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,11 +35,11 @@ __all__ = [
     "call",
     "carried",
     "joined",
-    "no_curves",
     "raster_of",
     "rows_per_map",
     "scenes_of",
     "score_chunk",
+    "score_schemas",
     "seen_of",
     "tables",
     "summarise_views",
@@ -48,11 +51,6 @@ __all__ = [
 MOST_PIXELS = 1 << 23
 # Images whose annotations are kept as a model sees them: those of a wave.
 _KEPT = 160
-# Of a curve: at 0, 0.01, … 1.
-POINTS = 101
-_CURVE_KEYS = (
-    *("image", "model", "variant", "layer", "head", "method", "target", "seed", "check"),
-)
 
 
 class BadMapError(InputError):
@@ -64,10 +62,10 @@ class BadMapError(InputError):
 
 
 class Scored(NamedTuple):
-    """The rows and the curves of a task."""
+    """The results tables of a task: one row per map, and one per map and region."""
 
-    rows: pa.Table
-    curves: pa.Table
+    scores: pa.Table
+    region_scores: pa.Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,20 +133,24 @@ def score_chunk(
         for i, annotation in enumerate(annotations)
         for scene in scenes_of(scoring, maps, i, annotation)
     )
-    return joined([_score(source, scoring, maps.heads, group) for group in _groups(scenes)])
+    parts = [_score(source, scoring, maps.heads, group) for group in _groups(scenes)]
+    return joined(scoring, parts)
 
 
-def joined(parts: Sequence[Scored]) -> Scored:
-    """Return the rows and curves of several parts as one; of none, tables without a line."""
+def joined(scoring: Scoring, parts: Sequence[Scored]) -> Scored:
+    """Return the tables of several parts as one; of none, tables without a row."""
     import pyarrow as pa
 
-    rows = [part.rows for part in parts] or [_no_rows()]
-    curves = [part.curves for part in parts] or [no_curves()]
-    return Scored(pa.concat_tables(rows).unify_dictionaries(), pa.concat_tables(curves))
+    if not parts:
+        return Scored(*(schema.empty_table() for schema in score_schemas(scoring)))
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*parts, strict=True)
+    return Scored(*(pa.concat_tables(tables).unify_dictionaries() for tables in columns))
 
 
 def rows_per_map(scoring: Scoring, sign: str = "positive") -> tuple[int, int]:
-    """Return how many rows a map has for its union, and how many for each region.
+    """Return how many scores a map has for its union, and how many for each region.
 
     Raises
     ------
@@ -156,9 +158,24 @@ def rows_per_map(scoring: Scoring, sign: str = "positive") -> tuple[int, int]:
         If a metric is not defined for maps that are read with that sign.
     """
     scores = call(scoring, sign, np.ones((1, 8, 8), np.float32), [[(0.0, 0.0, 0.5, 0.5)]])
-    rows = scores.to_rows()
-    whole = rows["region"].null_count
-    return whole, rows.num_rows - whole if scoring.regions else 0
+    tables = scores, scores.regions or scores
+    whole, regions = (len(list_stored_columns(table, scoring.ties)) for table in tables)
+    return whole, regions if scoring.regions else 0
+
+
+@lru_cache
+def score_schemas(scoring: Scoring) -> tuple[pa.Schema, pa.Schema]:
+    """Return the schemas of `scores` and `region_scores`, the same for maps of every sign.
+
+    Tables of one study then have the same columns, null where signed maps have no such score.
+    """
+    whole, regions = list_columns(
+        selection=scoring.selection,
+        percentiles=scoring.percentiles,
+        ties=scoring.ties,
+        metrics=scoring.metrics,
+    )
+    return build_scores_schema(whole), build_region_scores_schema(regions)
 
 
 def call(
@@ -185,17 +202,6 @@ def call(
         threads=1,
         curves=True,
     )
-
-
-def no_curves() -> pa.Table:
-    """Return a table of curves that holds none."""
-    return _curves_schema().empty_table()
-
-
-def _no_rows() -> pa.Table:
-    from sightline.core import row_schema
-
-    return row_schema().empty_table()
 
 
 def scenes_of(
@@ -384,75 +390,53 @@ def tables(
     group: Sequence[Line],
     scores: Scores,
 ) -> Scored:
-    """Return the rows and curves of maps that were scored together."""
-    return Scored(
-        _rows(source, scoring, heads, group, scores), _curves(source, heads, group, scores)
-    )
+    """Return the results tables of maps that were scored together."""
+    import pyarrow as pa
+
+    whole, regions = score_schemas(scoring)
+    keys = _build_keys(source, heads, group)
+    count = len(group[0].layers) * len(heads)
+    visible = np.repeat([line.seen for line in group], count).astype(np.float32)
+    maps = conform(scores.to_table({**keys, "visible_fraction": visible}), whole)
+    if scores.regions is None or not scoring.regions:
+        return Scored(maps, regions.empty_table())
+    owners = pa.array(scores.regions.map)
+    own = {name: values.take(owners) for name, values in keys.items()}
+    own["visible_fraction"] = _visible_regions(group, count)
+    own["level"] = "region"
+    return Scored(maps, conform(scores.regions.to_table(own), regions))
 
 
-def _keys(heads: Sequence[int | None], group: Sequence[Line]) -> dict[str, Any]:
-    """Return image, layer and head of every map of a group."""
+def _build_keys(
+    source: Source, heads: Sequence[int | None], group: Sequence[Line]
+) -> dict[str, pa.Array]:
+    """Return the keys of every map of a group, image after image, layer after layer."""
+    import pyarrow as pa
+
     layers = group[0].layers
     count = len(layers) * len(heads)
-    return {
-        "image": np.repeat([scene.image for scene in group], count),
-        "layer": [layer for layer in layers for _ in heads] * len(group),
-        "head": list(heads) * len(layers) * len(group),
-    }
+    images = pa.array([line.image for line in group])
+    places = np.repeat(np.arange(len(group), dtype=np.int32), count)
+    none = np.zeros(len(places), np.int32)
+    keys = {"image": pa.DictionaryArray.from_arrays(places, images)}
+    for name, value in source.row_keys().items():
+        kind = pa.int32() if name == "seed" else pa.string()
+        values = pa.array([value], kind)
+        text = pa.types.is_string(kind)
+        keys[name] = (
+            pa.DictionaryArray.from_arrays(none, values) if text else values.take(pa.array(none))
+        )
+    of_image = np.tile(np.arange(count, dtype=np.int32), len(group))
+    layer, head = pa.array(layers, pa.int16()), pa.array(heads, pa.int16())
+    keys["layer"] = layer.take(pa.array(of_image // len(heads)))
+    keys["head"] = head.take(pa.array(of_image % len(heads)))
+    return keys
 
 
-def _rows(
-    source: Source,
-    scoring: Scoring,
-    heads: Sequence[int | None],
-    group: Sequence[Line],
-    scores: Scores,
-) -> pa.Table:
-    count = len(group[0].layers) * len(heads)
-    keys = {"study": scoring.study} | source.row_keys() | _keys(heads, group)
-    keys["visible"] = np.repeat([scene.seen for scene in group], count)
-    seen = [share for scene in group for _ in range(count) for share in scene.seen_regions]
-    rows = scores.to_rows(keys, regions={"visible": np.array(seen)})
-    return rows if scoring.regions else rows.filter(rows["region"].is_null())
-
-
-def _curves_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    from sightline.core import row_schema
-
-    kept = [row_schema().field(name) for name in _CURVE_KEYS]
-    text = pa.dictionary(pa.int32(), pa.string())
-    points = [("curve", text), ("point", pa.int16()), ("value", pa.float32())]
-    return pa.schema([*kept, *points])
-
-
-def _curves(
-    source: Source, heads: Sequence[int | None], group: Sequence[Line], scores: Scores
-) -> pa.Table:
-    """Return the curves of the maps, point by point."""
-    import pyarrow as pa
-
-    schema = _curves_schema()
-    keys = source.row_keys() | _keys(heads, group)
-    curves = {kind: scores.curves[kind].reshape(-1, POINTS) for kind in ("roc", "pr")}
-    count = len(curves["roc"])
-    by_map = np.tile(np.repeat(np.arange(count), POINTS), len(curves))
-    columns = {name: _spread(keys[name], schema.field(name).type, by_map) for name in _CURVE_KEYS}
-    kinds = np.repeat(np.arange(len(curves), dtype=np.int32), count * POINTS)
-    columns["curve"] = pa.DictionaryArray.from_arrays(kinds, pa.array(list(curves)))
-    columns["point"] = pa.array(np.tile(np.arange(POINTS, dtype=np.int16), len(curves) * count))
-    columns["value"] = pa.array(np.concatenate([one.ravel() for one in curves.values()]))
-    return pa.table([columns[name] for name in schema.names], schema=schema)
-
-
-def _spread(value: Any, kind: pa.DataType, index: NDArray[np.int64]) -> pa.Array:
-    """Return one value for all, or one per map, as a column with a line for each of `index`."""
-    import pyarrow as pa
-
-    many = not isinstance(value, str) and np.ndim(value) > 0
-    values = list(value) if many else [value]
-    pool = pa.array(values, kind.value_type if pa.types.is_dictionary(kind) else kind)
-    if pa.types.is_dictionary(kind):
-        pool = pool.dictionary_encode()
-    return pool.take(pa.array(index if many else np.zeros_like(index)))
+def _visible_regions(group: Sequence[Line], count: int) -> NDArray[np.float32]:
+    """Return how much of each region was visible, for each of an image's maps in turn."""
+    sizes = [len(line.seen_regions) for line in group]
+    if len(set(sizes)) == 1:
+        each = np.array([line.seen_regions for line in group], np.float32)
+        return np.repeat(each[:, None], count, axis=1).reshape(-1)
+    return np.concatenate([np.tile(line.seen_regions, count) for line in group]).astype(np.float32)

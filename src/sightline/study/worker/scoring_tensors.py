@@ -11,7 +11,7 @@ import torch
 
 from sightline.core.geometry.tensors import tensors_to_image
 from sightline.metrics._regions import RegionTable
-from sightline.metrics._rows import fetch
+from sightline.metrics._tables import fetch
 from sightline.metrics._torch import sent
 from sightline.study.worker.scores import (
     Line,
@@ -44,7 +44,7 @@ _MOST_DRAWN = 1 << 28
 
 
 class Figures:
-    """The figures of a task in main memory, of which rows and curves are made when asked for.
+    """The figures of a task in main memory, of which the tables are made when asked for.
 
     Attributes
     ----------
@@ -63,12 +63,13 @@ class Figures:
         self.odd = any(np.isnan(scores["annotation_area"]).any() for _, scores in parts)
 
     def scored(self) -> Scored:
-        """Return the rows and curves."""
+        """Return the results tables."""
         return joined(
+            self.scoring,
             [
                 tables(self.source, self.scoring, self.heads, lines, scores)
                 for lines, scores in self.parts
-            ]
+            ],
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ from sightline.core.errors import OutOfMemoryError
 from sightline.core.geometry import Geometry
 from sightline.core.memory import describe_error, is_out_of_memory
 from sightline.data.mapfiles import match_images, open_maps
-from sightline.store.shards import StoredMaps, read_maps, write_maps, write_rows
-from sightline.study.plan.checks import checked_rows, partners_of, rows_table
+from sightline.store.shards import STUDY, VIEWS, StoredMaps, read_maps, write_maps, write_table
+from sightline.study.plan.checks import build_checks_table, checked_rows, partners_of
 from sightline.study.worker.inputs import Shown, on_device
 from sightline.study.worker.model_cache import Shelf
 from sightline.study.worker.scores import Scored, score_chunk, summarise_views
@@ -27,6 +28,7 @@ from sightline.study.worker.tensors import TensorMaps, tensor_maps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from sightline.attribution.methods.make import Made
@@ -363,13 +365,14 @@ class Worker:
         name = task_name(source.of, chunk, self.plan.chunks[chunk].digest)
         return read_maps(self.store.map_file(name), image)
 
-    def score(self, task: Task, maps: StoredMaps, samples: Sequence[Sample]) -> Scored | Figures:
-        """Return the rows and curves of a task, or the figures that `write` makes them of."""
-        from sightline.study.worker.scores import BadMapError, no_curves
+    def score(
+        self, task: Task, maps: StoredMaps, samples: Sequence[Sample]
+    ) -> Scored | Figures | pa.Table:
+        """Return the tables of a task, or the figures that `write` makes them of."""
+        from sightline.study.worker.scores import BadMapError
 
         if isinstance(maps, Checked):
-            rows = rows_table(self.source(task), self.plan.scoring, maps.rows)
-            return Scored(rows, no_curves())
+            return build_checks_table(self.source(task), maps.rows)
         annotations = [sample.annotation for sample in samples]
         source = self.source(task)
         if isinstance(maps, TensorMaps):
@@ -404,13 +407,14 @@ class Worker:
         wanted = self.plan.keep_maps and self.source(task).kind == "model"
         return maps.on_host() if wanted else maps.let_go()
 
-    def write(self, task: Task, maps: StoredMaps, scored: Scored | Figures) -> Done:
-        """Write the files of a task; the rows last, since they say that it is done."""
+    def write(self, task: Task, maps: StoredMaps, scored: Scored | Figures | pa.Table) -> Done:
+        """Write the files of a task; the scores last, since they mark it as done."""
+        study = {STUDY: self.plan.scoring.study}
+        if isinstance(maps, Checked):
+            path = self.store.check_file(task.name)
+            return Done(write_table(path, scored, kind="checks", about=study), 0)
         if not isinstance(scored, Scored):
             scored = scored.scored()
-        if isinstance(maps, Checked):
-            write_rows(self.store.row_file(task.name), scored.rows, kind="checks")
-            return Done(scored.rows.num_rows, 0)
         kept = self.plan.keep_maps and self.source(task).kind == "model"
         count = sum(layer.shape[0] for image in maps.values for layer in image)
         if isinstance(maps, TensorMaps):
@@ -418,10 +422,20 @@ class Worker:
             maps = maps.on_host() if kept else maps
         if kept and maps.images:
             write_maps(self.store.map_file(task.name), maps)
-        write_rows(self.store.curve_file(task.name), scored.curves, kind="curves")
+        rows = write_table(
+            self.store.region_file(task.name),
+            scored.region_scores,
+            kind="region_scores",
+            about=study,
+        )
         views = summarise_views(self.plan.scoring, maps)
-        write_rows(self.store.row_file(task.name), scored.rows, views)
-        return Done(scored.rows.num_rows, count)
+        rows += write_table(
+            self.store.score_file(task.name),
+            scored.scores,
+            kind="scores",
+            about={**study, VIEWS: json.dumps(views)} if views is not None else study,
+        )
+        return Done(rows, count)
 
     @property
     def writers(self) -> int:
