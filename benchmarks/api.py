@@ -273,7 +273,7 @@ class Studying:
         """Wait until the first one computes."""
         until = time.perf_counter() + PATIENCE
         while time.perf_counter() < until and not self.failed:
-            if any(self.folder.glob("beside-*/rows/*")):
+            if any(self.folder.glob("beside-*/scores/*")):
                 return
             time.sleep(0.5)
         raise RuntimeError(f"no study began: {self.failed}")

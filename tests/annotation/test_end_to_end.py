@@ -193,7 +193,7 @@ class Reviewed:
     def scores(self, name: str) -> dict[str, float]:
         with open_results(self.folder / name) as results:
             frame = results.query(
-                "SELECT image, value FROM scores WHERE metric = 'iou' AND region IS NULL"
+                "SELECT image, value FROM scores_long WHERE metric = 'iou' AND region IS NULL"
             )
         return dict(zip(frame["image"], frame["value"].astype(float), strict=True))
 

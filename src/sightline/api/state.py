@@ -50,7 +50,10 @@ SCOPE = "sightline.served"
 AHEAD = "sightline.ahead"
 """What marks a request that nobody waits for: the service asks itself, to keep the answer."""
 # What lies in a store and changes no answer.
-_ASIDE = ("lock", "report", "review", *(f"review.sqlite{end}" for end in ("", "-wal", "-shm")))
+_ASIDE = (
+    *("lock", "cache", "report", "review"),
+    *(f"review.sqlite{end}" for end in ("", "-wal", "-shm")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ class Served:
     def images(self) -> Mapping[str, Image]:
         """All images by id, in the study's order."""
         found = {}
-        for line in self.tables._state.tables["images"].to_pylist():
+        for line in self.tables._state.tables["images"].drop_columns("group").to_pylist():
             labels = tuple(line["labels"] or ())
             found[line["image"]] = Image(**line | {"labels": labels, "split": line["split"] or ""})
         return found

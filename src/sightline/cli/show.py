@@ -231,7 +231,8 @@ def _one_line(message: str) -> str:
     """Return what is wrong with a query as one line; columns are a query of their own."""
     lines = [line.strip() for line in message.splitlines()]
     kept = [line for line in lines if line.strip("^") and not line.startswith("LINE ")]
-    views = [line.partition(":")[0] for line in kept if re.fullmatch(r"[a-z]+: (\w+, )+\w+", line)]
+    columns = re.compile(r"[a-z_]+: [\w@.]+(, [\w@.]+)+(, …)?")
+    views = [line.partition(":")[0] for line in kept if columns.fullmatch(line)]
     said = "; ".join(line for line in kept if line.partition(":")[0] not in views)
     return f"{said}; views: {', '.join(views)} (DESCRIBE scores lists columns)" if views else said
 

@@ -191,7 +191,9 @@ class Tables:
     def count_scores(self) -> int:
         """Return how many scores of maps and of their regions are stored."""
         files = list_shards(self.store, self.tasks, [])
-        return sum(read_value_count(path) for paths in files.values() for path in paths)
+        shards = [path for paths in files.values() for path in paths]
+        with naming_damage(shards):
+            return sum(read_value_count(path) for path in shards)
 
     @cached_property
     def names(self) -> list[Name]:

@@ -46,6 +46,7 @@ def images_table(lines: Sequence[Mapping[str, Any]]) -> pa.Table:
             ("area", pa.float64()),
             ("regions", pa.int32()),
             ("digest", pa.string()),
+            ("group", pa.string()),  # images that belong together; not filled yet
         ]
     )
     return pa.Table.from_pylist(list(lines), schema)
@@ -70,6 +71,7 @@ def regions_table(lines: Iterable[Mapping[str, Any]]) -> pa.Table:
             ("label", pa.string()),
             *((name, pa.float64()) for name in ("x0", "y0", "x1", "y1", "area")),
             ("dropped", pa.string()),
+            ("annotator", pa.string()),  # not filled yet
         ]
     )
     return pa.Table.from_pylist(list(lines), schema)
