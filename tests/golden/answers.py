@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import lzma
 import re
 from difflib import unified_diff
 from pathlib import Path
@@ -56,19 +56,19 @@ def write_answer(name: str, text: str) -> None:
     if len(text) < LARGE:
         path.write_text(text, "utf-8")
     else:
-        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        path.with_name(f"{path.name}.xz").write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def list_answers() -> dict[str, Path]:
     """Return the files of all stored answers by name."""
     files = sorted(path for path in FOLDER.rglob("*") if path.is_file())
-    return {path.relative_to(FOLDER).as_posix().removesuffix(".gz"): path for path in files}
+    return {path.relative_to(FOLDER).as_posix().removesuffix(".xz"): path for path in files}
 
 
 def read_answer(path: Path) -> str:
     """Return a stored answer."""
     content = path.read_bytes()
-    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    return (lzma.decompress(content) if path.suffix == ".xz" else content).decode()
 
 
 def compare_answers(expected: str, actual: str, *, exact: bool) -> str:

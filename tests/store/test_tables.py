@@ -80,14 +80,14 @@ def test_a_box_that_reaches_outside_counts_inside() -> None:
 
 def test_the_tables_have_their_types() -> None:
     line: dict[str, Any] = {"image": "a", "chunk": 0, "split": "", "labels": ["x", "y"]}
-    line |= {"width": None, "height": None, "area": None, "regions": 2, "digest": ""}
+    line |= {"width": None, "height": None, "area": None, "regions": 2, "digest": "", "group": None}
     table = images_table([line])
     assert table.to_pylist() == [line]
     kinds = {field.name: field.type for field in table.schema}
     assert kinds["labels"] == pa.list_(pa.string())
     assert kinds["width"] == kinds["chunk"] == kinds["regions"] == pa.int32()
     assert kinds["area"] == pa.float64()
-    names = ["image", "region", "label", "x0", "y0", "x1", "y1", "area", "dropped"]
+    names = ["image", "region", "label", "x0", "y0", "x1", "y1", "area", "dropped", "annotator"]
     assert regions_table([]).schema.names == names
     assert regions_table([]).schema.field("region").type == pa.int32()
     assert images_table([]).num_rows == 0
