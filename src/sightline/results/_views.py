@@ -30,7 +30,6 @@ __all__ = [
     "quote",
     "read_files",
     "read_constants",
-    "same_keys",
     "scores_sql",
     "weight_sql",
 ]
@@ -40,7 +39,6 @@ LONG_KEYS = (
     *("seed", "check", "metric", "threshold"),
 )
 """Columns that identify a score in the long view."""
-_NULLABLE = ("region", "layer", "head", "seed")
 _FACTS = ("chance", "uniform")
 RATIOS = {"iou_corrected": "iou"}
 """Metrics whose mean is a ratio of sums, and the metric whose room they are a share of."""
@@ -66,18 +64,6 @@ class Name(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.metric}@{self.threshold}" if self.threshold else self.metric
-
-
-def same_keys(one: str, other: str, names: Iterable[str]) -> str:
-    """Return the condition that rows of two tables have the same keys.
-
-    >>> same_keys("a", "b", ["image", "layer"])
-    'a."image" = b."image" AND a."layer" IS NOT DISTINCT FROM b."layer"'
-    """
-    return " AND ".join(
-        f'{one}."{name}" {"IS NOT DISTINCT FROM" if name in _NULLABLE else "="} {other}."{name}"'
-        for name in names
-    )
 
 
 def full_model(table: str = "") -> str:
